@@ -1,0 +1,7 @@
+"""Composition of losses and calibration of plans."""
+
+from dpframe.accounting.auto import Auto, accountant
+from dpframe.accounting.gdp import GaussianAccountant
+from dpframe.accounting.pure import PureAccountant
+
+__all__ = ["Auto", "GaussianAccountant", "PureAccountant", "accountant"]

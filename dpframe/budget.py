@@ -1,0 +1,28 @@
+"""The privacy a user is willing to spend."""
+
+from __future__ import annotations
+
+import attrs
+
+from dpframe import validators
+
+
+@attrs.frozen(kw_only=True)
+class Budget:
+    """An (epsilon, delta) guarantee: a promise when asked for, a fact when reported as spent.
+
+    Args:
+        epsilon: how far one person may shift the odds of any outcome, on the log scale.
+        delta: the probability mass exempt from that bound; 0 asks for pure differential privacy.
+
+    >>> Budget(epsilon=1.0, delta=1e-6)
+    Budget(epsilon=1.0, delta=1e-06)
+    """
+
+    epsilon: float = attrs.field(converter=validators.as_float, validator=validators.number(above=0.0))
+    delta: float = attrs.field(
+        default=0.0, converter=validators.as_float, validator=validators.number(at_least=0.0, below=1.0)
+    )
+
+    def __str__(self) -> str:
+        return f"epsilon={self.epsilon:.6g}, delta={self.delta:g}"

@@ -1,0 +1,194 @@
+"""Kinds of released values: what a step gives and what another may take.
+
+A value is a read-only array with the names and units of its coordinates. Kinds are checked when a plan is built, values
+when they are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpframe.errors import PlanError
+
+
+@attrs.frozen
+class Axes:
+    """Names of the coordinates and the map back to their units: original = offset + scale · coordinate."""
+
+    labels: tuple[str, ...]
+    scale: tuple[float, ...]
+    offset: tuple[float, ...]
+
+    @classmethod
+    def empty(cls) -> Axes:
+        return cls((), (), ())
+
+    def with_axis(self, label: str, scale: float, offset: float) -> Axes:
+        return Axes((*self.labels, label), (*self.scale, scale), (*self.offset, offset))
+
+    @property
+    def in_units(self) -> Axes:
+        """The axes of a value that was mapped back to its units."""
+        return Axes(self.labels, (1.0,) * len(self.labels), (0.0,) * len(self.labels))
+
+
+def _read_only(values: ArrayLike) -> NDArray[Any]:
+    array = np.array(values)
+    if array.dtype.kind in "biu":
+        array = array.astype(np.float64)
+    array.setflags(write=False)
+    return array
+
+
+@attrs.frozen(eq=False, slots=False)
+class Kind:
+    """Base of all kinds."""
+
+    title: ClassVar[str] = "a value"
+
+    array: NDArray[Any] = attrs.field(converter=_read_only)
+    axes: Axes | None = attrs.field(default=None, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        if self.array.dtype.kind not in "fc" or not np.isfinite(self.array).all():
+            raise self._refused("finite numbers")
+
+    @classmethod
+    def of(cls, value: Any) -> Self:
+        """A value written down in a plan, such as a list, as this kind."""
+        return value if isinstance(value, cls) else cls(value)
+
+    def _refused(self, requirement: str) -> PlanError:
+        return PlanError(f"{self.title} must have {requirement}; got an array of shape {self.array.shape}.")
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.axes == other.axes and self.array.dtype == other.array.dtype and np.array_equal(
+            self.array, other.array
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.array.shape, self.array.tobytes()))
+
+
+@attrs.frozen(eq=False, slots=False)
+class HermitianMatrix(Kind):
+    """A complex matrix equal to its conjugate transpose."""
+
+    title = "a Hermitian matrix"
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.array.ndim != 2 or not np.array_equal(self.array, self.array.conj().T):
+            raise self._refused("equal rows and columns, conjugate to each other")
+
+
+@attrs.frozen(eq=False, slots=False)
+class SymmetricMatrix(HermitianMatrix):
+    """A real symmetric matrix."""
+
+    title = "a symmetric matrix"
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.array.dtype.kind != "f":
+            raise self._refused("real entries")
+
+
+@attrs.frozen(eq=False, slots=False)
+class AugmentedMoment(Kind):
+    """The second moment of rows with a constant coordinate, the last one: count, mean and covariance in one.
+
+    Args:
+        constant: the constant coordinate, in the units of the other coordinates.
+    """
+
+    title = "an augmented moment"
+
+    constant: float = attrs.field(kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.array.ndim != 2 or not np.array_equal(self.array, self.array.T) or len(self.array) < 2:
+            raise self._refused("equal rows and columns, at least two")
+
+
+@attrs.frozen(eq=False, slots=False)
+class Spectrum(Kind):
+    """Eigenvalues: sorted from the largest, none negative."""
+
+    title = "a spectrum"
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.array.ndim != 1 or not len(self.array) or self.array.dtype.kind != "f":
+            raise self._refused("one row of numbers")
+        if (np.diff(self.array) > 0).any() or (self.array < 0).any():
+            raise self._refused("no negative values, sorted from the largest")
+
+    @classmethod
+    def from_noisy(cls, values: ArrayLike) -> Spectrum:
+        """Sort and cut off below zero: free, since it looks at released values only."""
+        return cls(np.sort(np.maximum(np.asarray(values, dtype=np.float64), 0.0))[::-1])
+
+
+@attrs.frozen(eq=False, slots=False)
+class Subspace(Kind):
+    """An orthonormal basis in the columns of a (dim, k) matrix, the leading direction first."""
+
+    title = "a subspace"
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.array.ndim != 2 or self.array.shape[1] > self.array.shape[0]:
+            raise self._refused("columns, no more than rows")
+        overlap = self.array.conj().T @ self.array
+        if not np.allclose(overlap, np.eye(len(overlap)), atol=1e-6):
+            raise self._refused("orthonormal columns")
+
+
+@attrs.frozen(eq=False, slots=False)
+class Loadings(Kind):
+    """Directions in the units of the original columns, (dim, k)."""
+
+    title = "loadings"
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.array.ndim != 2:
+            raise self._refused("two dimensions")
+
+
+@attrs.frozen(eq=False, slots=False)
+class Vector(Kind):
+    """One number per coordinate or per component."""
+
+    title = "a vector"
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.array.ndim != 1:
+            raise self._refused("one dimension")
+
+
+@attrs.frozen(eq=False, slots=False)
+class Scalar(Kind):
+    """One number."""
+
+    title = "a number"
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.array.ndim != 0:
+            raise self._refused("no dimensions")
+
+
+def titles(kinds: Sequence[type[Kind]]) -> str:
+    """The kinds in words: 'a symmetric matrix or a spectrum'."""
+    return " or ".join(kind.title for kind in kinds)

@@ -1,0 +1,97 @@
+"""Rows as integers: the exact fixed-point lattice on which every statistic is computed.
+
+A row x with ‖x‖ ≤ norm becomes the integer row q = rint(x · S / norm), where S = 2¹⁶ − ⌈√d/2⌉. Rounding moves a row by
+at most √d/2, so ‖q‖ ≤ 2¹⁶; longer rows are scaled down to length S before rounding. Integer rows are held in float64,
+where sums of their products are exact while they stay below 2⁵³: a Gram matrix of up to 2²¹ rows comes out of BLAS
+exactly, whatever the order, the threads or fused operations.
+
+The map of a row depends on that row alone. Before rounding there are only elementwise operations, which IEEE arithmetic
+makes independent of a value's place in the array; every sum over coordinates is a sum of integers below 2⁵³, hence
+exact in any order. (A floating-point norm is neither: its last bit depends on the row's place in its block, and an
+adversary can turn that into sensitivity.)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+BITS = 16
+RADIUS = 1 << BITS
+"""No integer row is longer than this."""
+
+MAX_DIM = 1 << 20
+MAX_BLOCK_ROWS = 1 << (53 - 2 * BITS)
+"""A block of at most this many rows has an exact float64 Gram matrix."""
+
+
+def ceil_half_root(dim: int) -> int:
+    """The smallest integer r with 2r ≥ √dim."""
+    return math.isqrt((dim + 3) // 4 - 1) + 1
+
+
+def inner_radius(dim: int) -> int:
+    """S: the length to which rows are scaled, so that rounding keeps them within RADIUS."""
+    return RADIUS - ceil_half_root(dim)
+
+
+def direction_bits(dim: int) -> int:
+    """Bits per coordinate such that the squared norm of a direction stays exact: dim · 4^bits ≤ 2⁵²."""
+    return (52 - (dim - 1).bit_length()) // 2
+
+
+def integer_rows(values: NDArray[Any], norm: float) -> tuple[FloatArray, NDArray[np.bool_] | None]:
+    """Round rows to the lattice, scaling down those longer than ``norm``.
+
+    Args:
+        values: (rows, dim), any real dtype.
+        norm: the public bound on the length of a row.
+
+    Returns:
+        Integer rows in float64, each of length at most RADIUS, and a mask of the rows that had a non-finite entry (those
+        rows are zero), or None where there is none.
+    """
+    dim = values.shape[1]
+    scale = inner_radius(dim) / norm
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        integers = np.multiply(values, scale, dtype=np.float64, casting="unsafe")
+        np.rint(integers, out=integers)
+        squares = np.einsum("ij,ij->i", integers, integers)
+    within = squares <= float(RADIUS**2)
+    if within.all():
+        return integers, None
+    beyond = np.flatnonzero(~within)
+    long, finite = _scaled_down(values[beyond].astype(np.float64))
+    integers[beyond] = long
+    if finite.all():
+        return integers, None
+    lost = np.zeros(len(integers), dtype=np.bool_)
+    lost[beyond[~finite]] = True
+    return integers, lost
+
+
+def _scaled_down(rows: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Rows scaled to length S and rounded; non-finite rows are zero."""
+    dim = rows.shape[1]
+    finite = np.isfinite(rows).all(axis=1)
+    rows[~finite] = 0.0
+    largest = np.abs(rows).max(axis=1)
+    largest[~finite] = 1.0
+    # Divide by the largest entry first: squares of 1e151 would overflow.
+    directions = np.rint(rows / largest[:, None] * 2.0 ** direction_bits(dim))
+    lengths = np.sqrt(np.einsum("ij,ij->i", directions, directions))
+    lengths[~finite] = 1.0
+    return np.rint(directions * (inner_radius(dim) / lengths)[:, None]), finite
+
+
+def gram(integers: FloatArray) -> IntArray:
+    """The exact Gram matrix of a block of integer rows."""
+    if len(integers) > MAX_BLOCK_ROWS:
+        raise ValueError(f"a block has at most {MAX_BLOCK_ROWS} rows, or its Gram matrix would not be exact")
+    return (integers.T @ integers).astype(np.int64)

@@ -1,0 +1,98 @@
+"""Privacy losses: what a release costs, as frozen data.
+
+A loss already contains the neighbouring relation of its plan: it bounds what one person's data can do to the output
+under that relation. Accountants compose losses; nothing else interprets them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import attrs
+
+from dpframe import validators
+
+
+@attrs.frozen(kw_only=True)
+class PrivacyLoss:
+    """Base of all losses."""
+
+    def implies(self) -> tuple[PrivacyLoss, ...]:
+        """Weaker losses that hold as well; an accountant may use any one of them in place of this."""
+        return ()
+
+
+def _number(**limits: float) -> Any:
+    return attrs.field(validator=validators.number(**limits), converter=validators.as_float)
+
+
+@attrs.frozen(kw_only=True)
+class Approx(PrivacyLoss):
+    """(epsilon, delta)-differential privacy."""
+
+    epsilon: float = _number(at_least=0.0)
+    delta: float = _number(at_least=0.0, below=1.0)
+
+
+@attrs.frozen(kw_only=True)
+class ZCDP(PrivacyLoss):
+    """rho-zero-concentrated differential privacy (Bun and Steinke 2016)."""
+
+    rho: float = _number(at_least=0.0)
+
+
+@attrs.frozen(kw_only=True)
+class Pure(PrivacyLoss):
+    """epsilon-differential privacy."""
+
+    epsilon: float = _number(at_least=0.0)
+
+    def implies(self) -> tuple[PrivacyLoss, ...]:
+        return (ZCDP(rho=self.epsilon * math.tanh(self.epsilon / 2)), Approx(epsilon=self.epsilon, delta=0.0))
+
+
+@attrs.frozen(kw_only=True)
+class Laplace(PrivacyLoss):
+    """One Laplace variable shifted by epsilon scales."""
+
+    epsilon: float = _number(at_least=0.0)
+
+    def implies(self) -> tuple[PrivacyLoss, ...]:
+        rho = self.epsilon + math.expm1(-self.epsilon)
+        return (Pure(epsilon=self.epsilon), ZCDP(rho=rho), Approx(epsilon=self.epsilon, delta=0.0))
+
+
+@attrs.frozen(kw_only=True)
+class BoundedRange(PrivacyLoss):
+    """The log-likelihood ratio lies in an interval of length epsilon, as in the exponential mechanism."""
+
+    epsilon: float = _number(at_least=0.0)
+
+    def implies(self) -> tuple[PrivacyLoss, ...]:
+        return (Pure(epsilon=self.epsilon), ZCDP(rho=self.epsilon**2 / 8), Approx(epsilon=self.epsilon, delta=0.0))
+
+
+@attrs.frozen(kw_only=True)
+class Gaussian(PrivacyLoss):
+    """One unit Gaussian shifted by mu: mu-Gaussian differential privacy (Dong, Roth and Su 2022)."""
+
+    mu: float = _number(at_least=0.0)
+
+    def implies(self) -> tuple[PrivacyLoss, ...]:
+        return (ZCDP(rho=self.mu**2 / 2),)
+
+
+@attrs.frozen(kw_only=True)
+class ModelBased(PrivacyLoss):
+    """A loss that holds only for data drawn from a model, and then except with probability ``failure``.
+
+    No accountant folds it into a worst-case guarantee.
+    """
+
+    loss: PrivacyLoss = attrs.field(validator=attrs.validators.instance_of(PrivacyLoss))
+    model: str
+    failure: str
+
+
+__all__ = ["Approx", "BoundedRange", "Gaussian", "Laplace", "ModelBased", "PrivacyLoss", "Pure", "ZCDP"]

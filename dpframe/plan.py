@@ -1,0 +1,233 @@
+"""Plans: what is promised, what may be spent, and the steps, as one frozen value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from dpframe.accounting.auto import accountant
+from dpframe.accounting.calibrate import largest_scale
+from dpframe.budget import Budget
+from dpframe.errors import BudgetExceeded, PlanError
+from dpframe.interfaces import Accountant, Mechanism, PostProcessor, check_kinds, references
+from dpframe.kinds import Kind
+from dpframe.losses import PrivacyLoss
+from dpframe.rows import Rows
+from dpframe.steps import Step
+
+if TYPE_CHECKING:
+    from dpframe.report import Explanation
+    from dpframe.result import Result
+
+
+@attrs.frozen(kw_only=True)
+class Pricing:
+    """The levels solved for a plan and what they cost."""
+
+    levels: dict[str, float]
+    losses: dict[str, tuple[PrivacyLoss, ...]]
+    spent: Budget
+
+    @property
+    def all_losses(self) -> tuple[PrivacyLoss, ...]:
+        return tuple(loss for losses in self.losses.values() for loss in losses)
+
+
+def _steps(steps: Any) -> Any:
+    """Recipes written out, where this is a list of steps at all."""
+    if not isinstance(steps, list | tuple) or not all(isinstance(step, Step) for step in steps):
+        return steps
+    return tuple(part for step in steps for part in step.expanded())
+
+
+@attrs.frozen(kw_only=True, slots=False)
+class Plan:
+    """A declarative release: checked and priced when built, run as often as the budget allows.
+
+    Args:
+        rows: the public promise about the data.
+        budget: the most that a run may spend.
+        steps: releases and derivations, in order; a step may refer to those above it.
+        accountant: how losses are composed; "auto" takes the tightest valid one.
+
+    Guarantee:
+        A run is (budget.epsilon, budget.delta)-differentially private under ``rows.neighbors``: the composed loss of
+        its releases, as computed by the accountant, is at most the budget, and everything else is post-processing.
+    """
+
+    rows: Rows = attrs.field()
+    budget: Budget = attrs.field()
+    steps: tuple[Step, ...] = attrs.field(converter=_steps)
+    accountant: str = "auto"
+
+    def __attrs_post_init__(self) -> None:
+        for field, cls in (("rows", Rows), ("budget", Budget)):
+            if not isinstance(getattr(self, field), cls):
+                raise PlanError(f"Plan.{field} must be a dp.{cls.__name__}; got {type(getattr(self, field)).__name__}.")
+        if not isinstance(self.steps, tuple) or not self.steps or not all(isinstance(s, Step) for s in self.steps):
+            raise PlanError("a plan needs steps: a list of dp.release(...) and dp.derive(...), at least one.")
+        self._check_steps()
+        _ = self.pricing
+
+    # -- checks -------------------------------------------------------------------------------------------------------
+
+    def _check_steps(self) -> None:
+        names = [step.name for step in self.steps]
+        if repeated := [name for name in names if names.count(name) > 1]:
+            raise PlanError(f"two steps are named {repeated[0]!r}; each result needs a name of its own.")
+        if not self.releases:
+            raise PlanError("a plan without a dp.release step releases nothing; add one.")
+        _ = self.kinds
+        for step in self.steps:
+            action = step.action
+            assert not hasattr(action, "steps")  # recipes are written out
+            action.check(self.rows)  # type: ignore[union-attr]
+            if isinstance(action, Mechanism):
+                for statistic in action.reads():
+                    statistic.check(self.rows)
+
+    @cached_property
+    def kinds(self) -> dict[str, type[Kind]]:
+        """The kind of every result."""
+        known: dict[str, type[Kind]] = {}
+        for step in self.steps:
+            described = f"step {step.name!r}"
+            if isinstance(step.action, Mechanism):
+                for statistic in step.action.reads():
+                    check_kinds(statistic, described, known)
+                check_kinds(step.action, described, known)
+                known[step.name] = step.action.output(self.rows)
+            elif isinstance(step.action, PostProcessor):
+                known[step.name] = step.action.output(check_kinds(step.action, described, known))
+        return known
+
+    @property
+    def releases(self) -> list[tuple[Step, Mechanism]]:
+        """The steps that cost budget, with their mechanisms."""
+        return [(step, step.action) for step in self.steps if isinstance(step.action, Mechanism)]
+
+    @cached_property
+    def passes(self) -> dict[str, int]:
+        """For each step, after how many passes over the data it is known.
+
+        Statistics without references are read in the first pass; one that refers to a result needs a pass after it.
+        """
+        known: dict[str, int] = {}
+        for step in self.steps:
+            after = max((known[name] for name in references(step.action)), default=0)
+            if isinstance(step.action, Mechanism):
+                needed = [known[name] for statistic in step.action.reads() for name in references(statistic)]
+                after = max(after, 1 + max(needed, default=0))
+            known[step.name] = after
+        return known
+
+    # -- price --------------------------------------------------------------------------------------------------------
+
+    def losses_at(self, scale: float) -> dict[str, tuple[PrivacyLoss, ...]]:
+        """The losses of all releases when free ones run at weight · scale."""
+        found = {}
+        for step, mechanism in self.releases:
+            loss = mechanism.loss(self.rows, step.weight * scale if step.level is None else step.level)
+            found[step.name] = loss if isinstance(loss, tuple) else (loss,)
+        return found
+
+    @cached_property
+    def pricing(self) -> Pricing:
+        """Levels, losses and what they compose to; every free level is solved so that the budget is met from below."""
+        chosen = accountant(self.accountant)
+        _check_supported(chosen, self.losses_at(1.0))
+
+        def epsilon_at(scale: float) -> float:
+            return self._composed(chosen, self.losses_at(scale))
+
+        scale = largest_scale(epsilon_at, self.budget.epsilon) if self._free else 1.0
+        if scale is None or (not self._free and epsilon_at(scale) > self.budget.epsilon):
+            raise self._too_expensive(chosen)
+        losses = self.losses_at(scale)
+        return Pricing(
+            levels={s.name: s.weight * scale if s.level is None else s.level for s, _ in self.releases},
+            losses=losses,
+            spent=Budget(epsilon=self._composed(chosen, losses), delta=self.budget.delta),
+        )
+
+    @property
+    def _free(self) -> bool:
+        return any(step.level is None for step, _ in self.releases)
+
+    def _composed(self, chosen: Accountant, losses: dict[str, tuple[PrivacyLoss, ...]]) -> float:
+        return chosen.epsilon([loss for part in losses.values() for loss in part], self.budget.delta)
+
+    def _too_expensive(self, chosen: Accountant) -> PlanError:
+        fixed = {
+            step.name: losses
+            for (step, _), losses in zip(self.releases, self.losses_at(1.0).values(), strict=True)
+            if step.level is not None
+        }
+        asked = self._composed(chosen, fixed)
+        if fixed and math.isfinite(asked):
+            return BudgetExceeded(
+                f"the steps with a fixed level ({', '.join(map(repr, fixed))}) cost epsilon={asked:.6g} at "
+                f"delta={self.budget.delta:g}; the budget is epsilon={self.budget.epsilon:.6g}. Nothing was charged. "
+                f"Lower their level= or raise the budget.",
+                asked=asked,
+                allowed=self.budget.epsilon,
+                delta=self.budget.delta,
+            )
+        impure = [
+            step.name
+            for (step, _), losses in zip(self.releases, self.losses_at(1.0).values(), strict=True)
+            if math.isinf(chosen.epsilon(losses, self.budget.delta))
+        ]
+        if impure and self.budget.delta == 0.0:
+            return PlanError(
+                f"step {impure[0]!r} has no pure guarantee: its mechanism needs delta > 0, and the budget has "
+                f"delta=0. Say dp.Budget(epsilon={self.budget.epsilon:g}, delta=1e-6), or use a pure mechanism."
+            )
+        return PlanError(f"no level of the free steps fits {self.budget}; raise the budget.")
+
+    @property
+    def spent(self) -> Budget:
+        """What a run of this plan costs, as the accountant computes it."""
+        return self.pricing.spent
+
+    # -- use ----------------------------------------------------------------------------------------------------------
+
+    def bind(self, dim: int) -> Plan:
+        """The same plan for rows of a known dimension, checked again."""
+        return self if self.rows.dim == dim else attrs.evolve(self, rows=self.rows.bind(dim))
+
+    def explain(self, *, dim: int | None = None, spectrum: Sequence[float] | None = None) -> Explanation:
+        """Price and forecast, before any data is touched.
+
+        Args:
+            dim: the number of coordinates, for noise in the units of the data.
+            spectrum: assumed eigenvalues of the second moment, from the largest, for an error forecast.
+        """
+        from dpframe.report import explain
+
+        return explain(self, dim=dim, spectrum=spectrum)
+
+    def run(self, data: Any, *, insecure_seed: int | None = None) -> Result:
+        """Check the public schema, charge the whole plan, read the data, draw, and derive.
+
+        Args:
+            data: a two-dimensional array or memory map, a table of named columns (structured array or mapping), or an
+                iterable of such chunks.
+            insecure_seed: makes every draw repeatable, for tests. The result is marked NOT PRIVATE.
+        """
+        from dpframe.runner import run
+
+        return run(self, data, insecure_seed=insecure_seed)
+
+
+def _check_supported(chosen: Accountant, losses: dict[str, tuple[PrivacyLoss, ...]]) -> None:
+    for name, parts in losses.items():
+        for loss in parts:
+            if not chosen.supports(loss):
+                raise PlanError(
+                    f"the accountant {chosen.name!r} cannot compose the {type(loss).__name__} loss of step {name!r}."
+                )

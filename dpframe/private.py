@@ -1,0 +1,76 @@
+"""Private data on its way from the rows to a mechanism. Nothing here shows a value when printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from dpframe import lattice
+from dpframe.errors import PlanError
+from dpframe.lattice import FloatArray, IntArray
+from dpframe.rows import Rows
+
+if TYPE_CHECKING:
+    from dpframe.interfaces import Statistic
+
+Parts = Mapping[str, IntArray]
+
+
+class Redacted:
+    """A private object that can be named but not printed."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: private>"
+
+
+@attrs.frozen(repr=False, eq=False)
+class Chunk(Redacted):
+    """Some rows, mapped to coordinates, for a statistic to look at.
+
+    Args:
+        rows: the promise, with its dimension known.
+        values: (rows, dim), NaN in rows that contribute nothing.
+    """
+
+    rows: Rows
+    values: NDArray[Any]
+
+    def integers(self) -> FloatArray:
+        """Lattice rows of length at most RADIUS, followed by the constant coordinate where the plan is centred."""
+        integers, lost = lattice.integer_rows(self.values, self.rows.length)
+        if not self.rows.center:
+            return integers
+        constant = np.full((len(integers), 1), float(self.rows.constant))
+        if lost is not None:
+            constant[lost] = 0.0
+        return np.concatenate([integers, constant], axis=1)
+
+    def finite(self) -> NDArray[Any]:
+        """The rows that contribute, neither clipped nor rounded."""
+        keep = np.isfinite(self.values).all(axis=1)
+        return self.values if keep.all() else self.values[keep]
+
+
+@attrs.frozen(repr=False, eq=False)
+class PrivateData(Redacted):
+    """What a mechanism is handed: the public promise and the exact statistics it asked for."""
+
+    rows: Rows
+    _statistics: Mapping[Statistic, Parts] = attrs.field(alias="statistics")
+
+    def parts(self, statistic: Statistic) -> Parts:
+        """The integer parts of a statistic that the mechanism declared in ``reads``."""
+        if statistic not in self._statistics:
+            raise PlanError(f"{statistic!r} was not declared: return it from the mechanism's reads().")
+        return self._statistics[statistic]
+
+    @property
+    def moment(self) -> IntArray:
+        """The second moment in lattice units, augmented where the plan is centred."""
+        from dpframe.statistics import Moment
+
+        return self.parts(Moment())["moment"]

@@ -1,0 +1,207 @@
+"""Explanations and results for people: styled where rich prints them, plain text otherwise, HTML in notebooks."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from dpframe.bounds import Bound
+    from dpframe.report import Explanation, Line, Statement
+    from dpframe.result import Record, Result
+
+NOT_PRIVATE = "NOT PRIVATE"
+NARROW = 90  # below this many columns, tables give way to lists
+SHOWN = 8  # rows and columns of a matrix that a report shows
+
+
+class Printable(ABC):
+    """Something with a rich rendering, from which plain text and HTML follow."""
+
+    @abstractmethod
+    def __rich__(self) -> RenderableType:
+        """The rendering."""
+
+    def __str__(self) -> str:
+        width = shutil.get_terminal_size((100, 24)).columns
+        console = _console(width, file=io.StringIO())
+        console.print(self)
+        return console.file.getvalue().rstrip("\n")  # type: ignore[attr-defined,no-any-return]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}; print() shows it>"
+
+    def _repr_html_(self) -> str:
+        console = _console(110, file=io.StringIO(), record=True, no_color=False)
+        console.print(self)
+        return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+
+
+def _console(width: int, *, no_color: bool = True, **settings: Any) -> Console:
+    from rich.console import Console
+
+    return Console(width=width, no_color=no_color or "NO_COLOR" in os.environ, highlight=False, **settings)
+
+
+def render_explanation(explanation: Explanation) -> RenderableType:
+    from rich.console import Group
+
+    parts: list[RenderableType] = [*_promise(explanation.statement, "What this plan promises")]
+    parts += _steps(explanation.statement)
+    parts += _forecasts(explanation)
+    return Group(*parts)
+
+
+def render_result(result: Result) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    parts: list[RenderableType] = []
+    if not result.private:
+        parts += [Text(f"{NOT_PRIVATE}: drawn from a fixed seed, for tests only.", style="bold red"), Text()]
+    parts += [*_promise(result.statement, "What was promised"), *_steps(result.statement)]
+    for record in result.records.values():
+        parts += _value(record)
+    versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
+    return Group(*parts, Text(versions, style="dim"))
+
+
+def _heading(text: str) -> RenderableType:
+    from rich.text import Text
+
+    return Text(text, style="bold")
+
+
+def _pairs(pairs: dict[str, str]) -> RenderableType:
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="cyan", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, text in pairs.items():
+        grid.add_row("  " + label, text)
+    return grid
+
+
+def _promise(statement: Statement, title: str) -> list[RenderableType]:
+    from rich.text import Text
+
+    passes = "once" if statement.passes == 1 else f"{statement.passes} times"
+    pairs = {
+        "Protected": statement.protected,
+        "Against": statement.against,
+        "Strength": statement.strength,
+        "Rows": statement.rows,
+        "Spent": f"{statement.spent} (accountant: {statement.accountant})",
+        "Reading": f"the data is read {passes}, after the charge",
+    }
+    return [_heading(title), _pairs(pairs), Text()]
+
+
+def _steps(statement: Statement) -> list[RenderableType]:
+    from rich.text import Text
+
+    releases = [line for line in statement.lines if line.is_release]
+    derived = [line for line in statement.lines if not line.is_release]
+    parts = [_heading("Releases, which cost budget"), _adaptive([_release_cells(line) for line in releases]), Text()]
+    if derived:
+        parts += [_heading("Derived from them, free"), _adaptive([_derived_cells(line) for line in derived]), Text()]
+    return parts
+
+
+def _release_cells(line: Line) -> dict[str, str]:
+    noise = ", ".join(f"{part} {scale:.4g}" for part, scale in line.noise.items()) or "tell dim= to see it"
+    return {
+        "step": line.name,
+        "mechanism": _call(line),
+        "noise (in data units)": noise,
+        "loss": ", ".join(line.losses),
+        "ε alone": f"{line.epsilon_alone:.6g}",
+        "ε so far": f"{line.epsilon_so_far:.6g}",
+        "numerics": line.numerics,
+    }
+
+
+def _derived_cells(line: Line) -> dict[str, str]:
+    return {"step": line.name, "what": _call(line), "gives": line.kind, "from": ", ".join(line.of)}
+
+
+def _call(line: Line) -> str:
+    given = ", ".join(f"{name}={text}" for name, text in line.parameters.items() if text not in line.of)
+    return f"{line.action} ({given})" if given else line.action
+
+
+class _adaptive:  # noqa: N801 - a renderable that reads like a function
+    """Rows of labelled cells: a table where there is room, a list of pairs on a narrow terminal."""
+
+    def __init__(self, rows: list[dict[str, str]]) -> None:
+        self.rows = rows
+
+    def __rich_console__(self, console: Console, options: Any) -> Any:
+        from rich import box
+        from rich.table import Table
+
+        if options.max_width < NARROW:
+            for row in self.rows:
+                yield _pairs(row)
+            return
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=True)
+        for label in self.rows[0]:
+            table.add_column(label, overflow="fold", justify="right" if label.startswith("ε") else "left")
+        for row in self.rows:
+            table.add_row(*row.values())
+        yield table
+
+
+def _forecasts(explanation: Explanation) -> list[RenderableType]:
+    from rich.text import Text
+
+    found = [(step, bound) for step, bounds in explanation.forecasts.items() for bound in bounds]
+    if not found:
+        return []
+    heading = _heading("Error to expect, for the assumed spectrum (clipping bias not included)")
+    return [heading, _adaptive([_bound_cells(step, bound) for step, bound in found]), Text()]
+
+
+def _bound_cells(step: str, bound: Bound) -> dict[str, str]:
+    failing = [assumption.text for assumption in bound.assumptions if not assumption.holds]
+    return {
+        "step": step,
+        "bound": bound.name,
+        "error": f"{bound.value:.4g}",
+        "norm": bound.norm,
+        "kind": bound.kind + ("" if not failing else "; does not hold: " + "; ".join(failing)),
+    }
+
+
+def _value(record: Record) -> list[RenderableType]:
+    from rich.text import Text
+
+    array, labels = record.value.array, record.columns
+    shape = " × ".join(map(str, array.shape)) or "one number"
+    lines = [_heading(f"{record.name}: {record.line.kind}, {shape}")]
+    return [*lines, Text(_numbers(array, labels), no_wrap=True, overflow="ellipsis"), Text()]
+
+
+def _numbers(array: np.ndarray[Any, Any], labels: tuple[str, ...] | None) -> str:
+    """The leading part of an array in four digits, with the names of its rows."""
+    if array.ndim == 0:
+        return f"  {array.item():.6g}"
+    matrix = array[:, None] if array.ndim == 1 and labels is not None else np.atleast_2d(array)
+    named = labels is not None and len(labels) == len(matrix)
+    names = list(labels[:SHOWN]) if named and labels is not None else [""] * min(SHOWN, len(matrix))
+    width = max(map(len, names))
+    lines = []
+    for name, row in zip(names, matrix[:SHOWN, :SHOWN], strict=False):
+        cells = " ".join(f"{value:11.4g}" for value in row)
+        lines.append(f"  {name:<{width}} {cells}" + (" …" if matrix.shape[1] > SHOWN else ""))
+    if len(matrix) > SHOWN:
+        lines.append("  …")
+    return "\n".join(lines)

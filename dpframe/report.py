@@ -1,0 +1,202 @@
+"""What a plan promises, costs and is expected to give, as frozen data that explanations and results share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from dpframe import registry
+from dpframe.accounting.auto import accountant
+from dpframe.bounds import Bound, Scenario
+from dpframe.budget import Budget
+from dpframe.errors import PlanError
+from dpframe.interfaces import Mechanism, Ref, references
+from dpframe.kinds import Kind
+from dpframe.render import Printable
+from dpframe.rows import Rows
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from dpframe.plan import Plan
+    from dpframe.steps import Step
+
+
+@attrs.frozen(kw_only=True)
+class Line:
+    """One step as reports show it."""
+
+    name: str
+    action: str
+    parameters: dict[str, str]
+    kind: str
+    of: tuple[str, ...]
+    guarantee: str
+    numerics: str
+    passes: int
+    unit: str = ""
+    level: float | None = None
+    losses: tuple[str, ...] = ()
+    noise: dict[str, float] = attrs.field(factory=dict)
+    epsilon_alone: float | None = None
+    epsilon_so_far: float | None = None
+
+    @property
+    def is_release(self) -> bool:
+        return self.level is not None
+
+
+@attrs.frozen(kw_only=True)
+class Statement:
+    """The promise of a plan in words and figures. Everything in it is public."""
+
+    protected: str
+    against: str
+    strength: str
+    rows: str
+    budget: Budget
+    spent: Budget
+    neighbors: str
+    accountant: str
+    passes: int
+    lines: tuple[Line, ...]
+
+    def line(self, name: str) -> Line:
+        return next(line for line in self.lines if line.name == name)
+
+    def to_json(self) -> dict[str, Any]:
+        return attrs.asdict(self)
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Statement:
+        lines = tuple(
+            Line(**{**line, "of": tuple(line["of"]), "losses": tuple(line["losses"])}) for line in content["lines"]
+        )
+        budgets = {field: Budget(**content[field]) for field in ("budget", "spent")}
+        return cls(**{**content, **budgets, "lines": lines})
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class Explanation(Printable):
+    """A plan priced and forecast, before any data is touched."""
+
+    statement: Statement
+    scenario: Scenario | None
+    forecasts: dict[str, tuple[Bound, ...]]
+
+    def bounds(self, step: str) -> tuple[Bound, ...]:
+        """The forecasts and bounds for the result of a step."""
+        if step not in self.forecasts:
+            raise PlanError(f"there is no step {step!r}; there is: {', '.join(self.forecasts)}.")
+        return self.forecasts[step]
+
+    def __rich__(self) -> RenderableType:
+        from dpframe.render import render_explanation
+
+        return render_explanation(self)
+
+
+def explain(plan: Plan, *, dim: int | None, spectrum: Sequence[float] | None) -> Explanation:
+    """See :meth:`dpframe.Plan.explain`."""
+    known = dim if dim is not None else plan.rows.dim
+    if known is None and spectrum is not None:
+        known = len(spectrum)
+    scenario = None
+    if known is not None:
+        plan = plan.bind(known)
+        scenario = Scenario(dim=known, spectrum=spectrum)
+    forecasts = {step.name: _bounds(plan, step.name, scenario) for step in plan.steps}
+    return Explanation(statement=statement(plan), scenario=scenario, forecasts=forecasts)
+
+
+def _bounds(plan: Plan, step: str, scenario: Scenario | None) -> tuple[Bound, ...]:
+    if scenario is None or scenario.spectrum is None:
+        return ()
+    return tuple(bound for oracle in registry.bound_oracles() for bound in oracle().bounds(plan, step, scenario))
+
+
+def statement(plan: Plan) -> Statement:
+    """What a plan promises and costs."""
+    return Statement(
+        protected=_protected(plan.rows),
+        against="anyone who sees every released value, whatever else they know and however much they compute",
+        strength=(
+            f"epsilon = {plan.budget.epsilon:g}, delta = {plan.budget.delta:g}, for every possible data set "
+            "(worst case, no model of the data)"
+        ),
+        rows=_described(plan.rows),
+        budget=plan.budget,
+        spent=plan.spent,
+        neighbors=str(plan.rows.neighbors),
+        accountant=plan.accountant,
+        passes=max(plan.passes.values()),
+        lines=_lines(plan),
+    )
+
+
+def _protected(rows: Rows) -> str:
+    many = "one row" if rows.contributions == 1 else f"up to {rows.contributions} rows"
+    if rows.neighbors == "add-remove":
+        return f"each person, with {many}: whether they are in the data at all, and what their rows say (add-remove)"
+    return f"each person, with {many}: what their rows say; the number of rows is public (replace)"
+
+
+def _described(rows: Rows) -> str:
+    cells = "" if rows.columns is None else "cells clipped to public ranges and mapped to [-1, 1]; "
+    centred = "; a constant coordinate is added, so that results can be centred" if rows.center else ""
+    return f"{cells}longer rows scaled down to length {rows.length:.6g}{centred}"
+
+
+def _lines(plan: Plan) -> tuple[Line, ...]:
+    composer = accountant(plan.accountant)
+    so_far: list[Any] = []
+    lines = []
+    for step in plan.steps:
+        common: dict[str, Any] = {
+            "name": step.name,
+            "action": step.action.name,
+            "parameters": _parameters(step),
+            "kind": plan.kinds[step.name].title,
+            "of": references(step.action),
+            "passes": plan.passes[step.name],
+        }
+        if isinstance(step.action, Mechanism):
+            losses, level = plan.pricing.losses[step.name], plan.pricing.levels[step.name]
+            so_far += losses
+            alone = composer.epsilon(losses, plan.budget.delta)
+            line = Line(
+                **common,
+                guarantee=f"worst case: epsilon={alone:.6g} at delta={plan.budget.delta:g} on its own",
+                numerics=step.action.numerics,
+                unit=step.action.unit,
+                level=level,
+                losses=tuple(map(str, losses)),
+                noise=dict(step.action.noise(plan.rows, level)) if plan.rows.dim is not None else {},
+                epsilon_alone=alone,
+                epsilon_so_far=composer.epsilon(so_far, plan.budget.delta),
+            )
+        else:
+            sources = [earlier for earlier in lines if earlier.name in common["of"]]
+            exact = all(earlier.numerics == "exact" for earlier in sources)
+            line = Line(
+                **common,
+                guarantee="free: computed from released values only",
+                numerics="exact" if exact else "floating",
+            )
+        lines.append(line)
+    return tuple(lines)
+
+
+def _parameters(step: Step) -> dict[str, str]:
+    found = {}
+    for field in attrs.fields(type(step.action)):
+        value = getattr(step.action, field.name)
+        if value is None or value == field.default:
+            continue
+        if isinstance(value, Ref):
+            found[field.name] = value.name
+        else:
+            found[field.name] = value.title if isinstance(value, Kind) else str(value)
+    return found

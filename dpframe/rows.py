@@ -1,0 +1,246 @@
+"""What a user promises about the rows: everything public that sensitivities and units follow from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from dpframe import lattice, validators
+from dpframe.errors import PlanError
+from dpframe.kinds import Axes
+from dpframe.lattice import FloatArray
+
+NEIGHBORS = ("add-remove", "replace")
+NORM_LIMIT = 1e140  # squares of lattice steps must stay in float64
+
+
+def _tuple(values: Any) -> Any:
+    return tuple(values) if isinstance(values, list) else values
+
+
+@attrs.frozen
+class Column:
+    """A numeric column with a public range.
+
+    Values are clipped to [low, high] and mapped to [-1, 1]. A cell that is not finite takes ``missing`` where that is
+    given; otherwise its whole row contributes nothing.
+
+    Args:
+        name: the column's name in tables; arrays are matched by position.
+        low: smallest value, known without looking at the data.
+        high: largest value, known without looking at the data.
+        missing: the public value of a missing cell.
+        unit: what the values are measured in, shown in reports.
+
+    >>> Column("age", 17, 90)
+    Column(name='age', low=17.0, high=90.0, missing=None, unit='')
+    """
+
+    name: str = attrs.field(validator=attrs.validators.instance_of(str))
+    low: float = attrs.field(converter=validators.as_float, validator=validators.number())
+    high: float = attrs.field(converter=validators.as_float, validator=validators.number())
+    missing: float | None = attrs.field(
+        default=None,
+        kw_only=True,
+        converter=validators.as_float,
+        validator=attrs.validators.optional(validators.number()),
+    )
+    unit: str = attrs.field(default="", kw_only=True, validator=attrs.validators.instance_of(str))
+
+    def __attrs_post_init__(self) -> None:
+        if not (self.low < self.high and math.isfinite(self.high - self.low)):
+            raise PlanError(f"column {self.name!r} must have low < high; got low={self.low:g}, high={self.high:g}.")
+        if self.missing is not None and not self.low <= self.missing <= self.high:
+            raise PlanError(
+                f"column {self.name!r}: missing={self.missing:g} must lie in its range [{self.low:g}, {self.high:g}]."
+            )
+
+    @property
+    def middle(self) -> float:
+        return self.low + self.half_width
+
+    @property
+    def half_width(self) -> float:
+        return (self.high - self.low) / 2
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def map(self, cells: NDArray[Any]) -> FloatArray:
+        """Cells on [-1, 1], (rows, 1); NaN where a cell is missing and has no public value."""
+        values = np.asarray(cells, dtype=np.float64)
+        fill = math.nan if self.missing is None else self.missing
+        values = np.where(np.isfinite(values), values, fill)
+        mapped = (np.clip(values, self.low, self.high) - self.middle) / self.half_width
+        return np.clip(mapped, -1.0, 1.0)[:, None]
+
+
+@attrs.frozen
+class Category:
+    """A column with a public list of levels, mapped to one 0/1 coordinate per level.
+
+    A cell that is none of the levels takes ``missing`` where that is given; otherwise its whole row contributes
+    nothing.
+
+    >>> Category("sex", ["F", "M"]).labels
+    ('sex=F', 'sex=M')
+    """
+
+    name: str = attrs.field(validator=attrs.validators.instance_of(str))
+    levels: tuple[str | float, ...] = attrs.field(converter=_tuple)
+    missing: str | float | None = attrs.field(default=None, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        words = isinstance(self.levels, tuple) and all(isinstance(level, str) for level in self.levels)
+        numbers = isinstance(self.levels, tuple) and all(validators.is_real(level) for level in self.levels)
+        if not self.levels or not (words or numbers) or len(set(self.levels)) < len(self.levels):
+            raise PlanError(
+                f"category {self.name!r} must have a list of distinct levels, all words or all numbers; "
+                f"got {self.levels!r}."
+            )
+        if self.missing is not None and self.missing not in self.levels:
+            raise PlanError(f"category {self.name!r}: missing={self.missing!r} must be one of {list(self.levels)!r}.")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(f"{self.name}={level}" for level in self.levels)
+
+    @property
+    def is_text(self) -> bool:
+        return isinstance(self.levels[0], str)
+
+    def map(self, cells: NDArray[Any]) -> FloatArray:
+        """One 0/1 coordinate per level, (rows, levels); NaN where a cell is unknown and has no public value."""
+        indicators = np.stack([np.asarray(cells == level, dtype=np.float64) for level in self.levels], axis=1)
+        unknown = indicators.sum(axis=1) == 0.0
+        fill = math.nan if self.missing is None else [float(level == self.missing) for level in self.levels]
+        indicators[unknown] = fill
+        return indicators
+
+
+@attrs.frozen(kw_only=True)
+class Rows:
+    """The public promise about the data, from which every sensitivity follows.
+
+    Nothing here is ever read off the data.
+
+    Args:
+        neighbors: "add-remove" (one person's rows are present or not; the number of rows is private) or "replace"
+            (one person's rows are exchanged for as many others; the number of rows is public). Mandatory.
+        norm: rows longer than this are scaled down to it. With columns it is √(number of columns) unless given, which
+            no mapped row exceeds.
+        columns: public ranges and levels; without them, rows are arrays of plain numbers.
+        center: adds a constant coordinate, so that count, mean and covariance come out of one release.
+        contributions: the most rows any one person has.
+        dim: the number of coordinates, needed only where neither columns nor the source tell it.
+
+    >>> Rows(norm=1.0, neighbors="add-remove").length
+    1.0
+    """
+
+    neighbors: str | None = attrs.field(default=None)
+    norm: float | None = attrs.field(default=None, converter=validators.as_float)
+    columns: tuple[Column | Category, ...] | None = attrs.field(default=None, converter=_tuple)
+    center: bool = attrs.field(default=False, validator=validators.boolean)
+    contributions: int = attrs.field(default=1, validator=validators.positive_int)
+    dim: int | None = attrs.field(default=None, validator=attrs.validators.optional(validators.positive_int))
+
+    def __attrs_post_init__(self) -> None:
+        if self.neighbors not in NEIGHBORS:
+            said = "nothing was said" if self.neighbors is None else f"got {self.neighbors!r}"
+            raise PlanError(
+                f"Rows.neighbors must be 'add-remove' (the number of rows is private) or 'replace' (it is public); "
+                f"{said}. The guarantee has no meaning without it."
+            )
+        if self.norm is None and self.columns is None:
+            raise PlanError(
+                "Rows needs a public bound: norm=, the largest length of a row, or columns= with public ranges."
+            )
+        if self.norm is not None and not (
+            validators.is_real(self.norm) and 1 / NORM_LIMIT <= self.norm <= NORM_LIMIT
+        ):
+            raise validators.refuse(
+                self, "norm", f"a finite number between {1 / NORM_LIMIT:g} and {NORM_LIMIT:g}", self.norm
+            )
+        if self.columns is not None:
+            self._check_columns(self.columns)
+        if self.dim is not None and self.dim > lattice.MAX_DIM:
+            raise validators.refuse(self, "dim", f"at most {lattice.MAX_DIM}", self.dim)
+
+    def _check_columns(self, columns: tuple[Column | Category, ...]) -> None:
+        if not columns or not isinstance(columns, tuple) or not all(isinstance(column, Column | Category) for column in columns):
+            raise PlanError("Rows.columns must be a list of at least one dp.Column or dp.Category.")
+        names = [column.name for column in columns]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise PlanError(f"Rows.columns has more than one column named {repeated[0]!r}; names must differ.")
+        width = sum(len(column.labels) for column in columns)
+        if self.dim not in (None, width):
+            raise PlanError(f"Rows.dim is {self.dim}, but its columns make {width} coordinates; leave dim out.")
+        object.__setattr__(self, "dim", width)
+
+    @property
+    def length(self) -> float:
+        """The public bound on the length of a row."""
+        if self.norm is not None:
+            return self.norm
+        assert self.columns is not None  # by the check at construction
+        return math.sqrt(len(self.columns))  # each column contributes at most 1, one-hot or not
+
+    @property
+    def known_dim(self) -> int:
+        """The number of coordinates, without the constant one."""
+        if self.dim is None:
+            raise PlanError("the dimension of the rows is not known yet; say dp.Rows(..., dim=...).")
+        return self.dim
+
+    @property
+    def width(self) -> int:
+        """The number of integer coordinates: one more than the dimension where the plan is centred."""
+        return self.known_dim + self.center
+
+    @property
+    def step(self) -> float:
+        """The length of one lattice step in the units of the rows."""
+        return self.length / lattice.inner_radius(self.known_dim)
+
+    @property
+    def constant(self) -> int:
+        """The constant coordinate of centred rows, in lattice steps.
+
+        A larger constant costs sensitivity, a smaller one precision of the mean. For the covariance the best square is
+        near R²/√(4d); the nearest power of two keeps every formula exact.
+        """
+        return lattice.RADIUS >> round(math.log2(4 * self.known_dim) / 4)
+
+    @property
+    def axes(self) -> Axes | None:
+        """Names and units of the coordinates."""
+        if self.columns is None:
+            return None
+        axes = Axes.empty()
+        for column in self.columns:
+            for label in column.labels:
+                if isinstance(column, Column):
+                    axes = axes.with_axis(label, column.half_width, column.middle)
+                else:
+                    axes = axes.with_axis(label, 1.0, 0.0)
+        return axes
+
+    def bind(self, dim: int) -> Rows:
+        """The same promise for rows of a known dimension."""
+        return attrs.evolve(self, dim=dim)
+
+    def map(self, chunk: NDArray[Any] | Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        """Raw rows to coordinates, (rows, dim): each row on its own, NaN in rows that contribute nothing."""
+        if self.columns is None:
+            assert isinstance(chunk, np.ndarray)  # sources of tables need columns
+            return chunk
+        cells = list(chunk.T) if isinstance(chunk, np.ndarray) else [chunk[column.name] for column in self.columns]
+        mapped = [column.map(values) for column, values in zip(self.columns, cells, strict=True)]
+        return np.concatenate(mapped, axis=1)

@@ -1,0 +1,148 @@
+"""Runs a plan: the one place where private data is opened and randomness is handed out.
+
+The order is fixed: plan and public schema → charge for the whole plan → read → draw → derive. After the charge nothing
+that depends on the data aborts; whatever fails then is reported with the charge standing.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from dpframe import registry
+from dpframe.errors import DataError, PlanError, ReleaseFailed
+from dpframe.interfaces import Mechanism, PostProcessor, Statistic, resolve
+from dpframe.kinds import Kind
+from dpframe.lattice import IntArray
+from dpframe.noise import Keystream, Random
+from dpframe.plan import Plan
+from dpframe.private import Chunk, Parts, PrivateData
+from dpframe.report import statement
+from dpframe.result import Record, Result
+from dpframe.rows import Rows
+from dpframe.sources import Source, open_source
+from dpframe.validators import is_int
+
+
+def run(plan: Plan, data: Any, *, insecure_seed: int | None = None) -> Result:
+    """See :meth:`dpframe.Plan.run`."""
+    if insecure_seed is not None and not is_int(insecure_seed):
+        raise PlanError(f"insecure_seed must be an integer; got {insecure_seed!r}.")
+    source = open_source(data, plan.rows)
+    plan = plan.bind(source.dim)
+    needed = max(plan.passes.values())
+    if source.one_shot and needed > 1:
+        raise DataError(
+            f"this plan reads the data {needed} times, but the source can be read only once. Nothing was charged. "
+            "Pass an array, a list of chunks, or an object that can be iterated again."
+        )
+    random = Random(Keystream.secure() if insecure_seed is None else Keystream.insecure(insecure_seed))
+    told = statement(plan)
+    registry.hook().dpframe_before_charge(plan=plan, losses=plan.pricing.all_losses)
+    # From here on the plan is charged: `plan.spent` is owed whatever happens.
+    values = _draw_and_derive(plan, source, random)
+    records = {step.name: Record(name=step.name, value=values[step.name], line=told.line(step.name)) for step in plan.steps}
+    for record in records.values():
+        _notify(record)
+    return Result(statement=told, records=records, private=random.private, versions=registry.versions())
+
+
+def _draw_and_derive(plan: Plan, source: Source, random: Random) -> dict[str, Kind]:
+    """The values of all steps: for each pass over the data, first everything is read, then drawn and derived.
+
+    A step refers only to steps above it that are known after no more passes, so the order within a pass is the plan's.
+    """
+    values: dict[str, Kind] = {}
+    for number in range(1 + max(plan.passes.values())):
+        due = [step for step in plan.steps if plan.passes[step.name] == number]
+        with _charge_stands(plan, due[0].name if due else None, random):
+            actions = {step.name: resolve(step.action, values) for step in due if isinstance(step.action, Mechanism)}
+            wanted = {name: _statistics(action, values) for name, action in actions.items()}
+            read = _read(source, {statistic for each in wanted.values() for statistic in each}, plan.rows)
+        for step in due:
+            with _charge_stands(plan, step.name, random):
+                action = resolve(step.action, values)
+                if isinstance(action, Mechanism):
+                    data = PrivateData(plan.rows, statistics={s: read[s] for s in wanted[step.name]})
+                    value = action.release(data, plan.pricing.levels[step.name], random.child(step.name))
+                else:
+                    assert isinstance(action, PostProcessor)
+                    value = action.apply()
+                values[step.name] = _checked_kind(value, plan.kinds[step.name])
+    return values
+
+
+@contextmanager
+def _charge_stands(plan: Plan, step: str | None, random: Random) -> Iterator[None]:
+    """Turn whatever fails into an error that says so, without details that may depend on the data."""
+    try:
+        yield
+    except ReleaseFailed as error:
+        error.step, error.spent = step, plan.spent
+        raise
+    except Exception as error:
+        told = f": {error}" if isinstance(error, DataError | PlanError) else f" ({type(error).__name__})."
+        raise ReleaseFailed(
+            f"step {step!r} failed after the charge{told} The charge of {plan.spent} stands, and nothing of this run "
+            "is returned. Other details are withheld, since they may depend on the data; running made-up data with "
+            "insecure_seed=1 shows them.",
+            step=step,
+            spent=plan.spent,
+        ) from (None if random.private else error)
+
+
+def _statistics(mechanism: Mechanism, values: Mapping[str, Kind]) -> tuple[Statistic, ...]:
+    return tuple(resolve(statistic, values) for statistic in mechanism.reads())
+
+
+def _read(source: Source, statistics: set[Statistic], rows: Rows) -> dict[Statistic, Parts]:
+    return accumulate(source.blocks(), list(statistics), rows) if statistics else {}
+
+
+def _checked_kind(value: Any, kind: type[Kind]) -> Kind:
+    if not isinstance(value, kind):
+        raise PlanError(f"it gave a {type(value).__name__} instead of {kind.title}.")
+    return value
+
+
+def _notify(record: Record) -> None:
+    try:
+        registry.hook().dpframe_after_release(record=record)
+    except Exception as error:  # the value is paid for: an observer's failure must not lose it
+        warnings.warn(
+            f"a plugin failed after the release of {record.name!r}: {type(error).__name__}", RuntimeWarning, stacklevel=2
+        )
+
+
+def accumulate(blocks: Iterable[Any], statistics: list[Statistic], rows: Rows) -> dict[Statistic, Parts]:
+    """Exact totals of the statistics over all blocks, on every core; the same bits for any split of the rows."""
+    import numpy as np
+    from threadpoolctl import threadpool_limits
+
+    def partial(raw: Any) -> list[Parts]:
+        chunk = Chunk(rows, rows.map(raw))
+        return [statistic.partial(chunk) for statistic in statistics]
+
+    nothing = Chunk(rows, np.zeros((0, rows.known_dim)))
+    totals = [{name: part.copy() for name, part in statistic.partial(nothing).items()} for statistic in statistics]
+    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    waiting: deque[Future[list[Parts]]] = deque()
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+        for raw in blocks:
+            waiting.append(pool.submit(partial, raw))
+            if len(waiting) > 2 * workers:
+                _add(totals, waiting.popleft().result())
+        while waiting:
+            _add(totals, waiting.popleft().result())
+    return dict(zip(statistics, totals, strict=True))
+
+
+def _add(totals: list[dict[str, IntArray]], partials: list[Parts]) -> None:
+    for total, partial in zip(totals, partials, strict=True):
+        for name, part in partial.items():
+            total[name] += part

@@ -1,0 +1,131 @@
+"""The statistics of the core. Each is an exact integer sum over rows, so any chunking gives the same bits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+
+from dpframe import lattice, sensitivity, validators
+from dpframe.errors import PlanError
+from dpframe.interfaces import Statistic, input
+from dpframe.kinds import Subspace
+from dpframe.lattice import FloatArray, IntArray
+from dpframe.private import Chunk
+from dpframe.rows import Rows
+from dpframe.sensitivity import Sensitivity
+
+BASIS_BITS = 30  # |Σ q u| ≤ 2¹⁶ · 2³⁰ · (1 + tiny) < 2⁵³: projections of integer rows are exact
+
+
+@attrs.frozen(kw_only=True)
+class Moment(Statistic):
+    """The second moment Σ q qᵀ of the lattice rows, with the constant coordinate where the plan is centred."""
+
+    name = "moment"
+
+    def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
+        return {"moment": sensitivity.moment(rows)}
+
+    def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
+        return {"moment": lattice.gram(chunk.integers())}
+
+
+@attrs.frozen(kw_only=True, slots=False)
+class BlockMoment(Statistic):
+    """Second moments in a released basis, each side clipped on its own.
+
+    With a = Uᵀx clipped to the first radius and b = U⊥ᵀx clipped to the second: ``signal`` Σ a aᵀ, ``cross`` Σ a bᵀ and
+    ``residual`` Σ ‖b‖². The basis is rounded to 2⁻³⁰ and lattice rows are projected on it in exact integers, so a row's
+    share depends on that row alone; the sensitivities come from the two clips only, whatever the basis.
+
+    Args:
+        basis: a released (dim, rank) basis, or a reference to one.
+        radii: public bounds on the lengths of a and b.
+    """
+
+    name = "block-moment"
+
+    basis: Any = input(Subspace)
+    radii: tuple[float, float] = attrs.field(converter=tuple)
+
+    @radii.validator
+    def _check_radii(self, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if len(value) != 2 or not all(validators.is_real(r) and 0 < r < math.inf for r in value):
+            raise validators.refuse(self, "radii", "two positive numbers", value)
+
+    def check(self, rows: Rows) -> None:
+        if rows.center:
+            raise PlanError("a block moment needs rows without a constant coordinate: dp.Rows(center=False).")
+        if isinstance(self.basis, Subspace):
+            dim, rank = self.basis.array.shape
+            if rank == dim or rows.dim not in (None, dim):
+                raise PlanError(f"a block moment of {rows.dim} coordinates cannot use a basis of shape {(dim, rank)}.")
+
+    def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
+        return sensitivity.blocks(rows, self.basis.array.shape[1])
+
+    def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
+        rows = chunk.integers()
+        rank = self.basis.array.shape[1]
+        projected = rows @ self._integer_basis
+        in_steps = 2.0**BASIS_BITS / chunk.rows.step
+        signal, _ = lattice.integer_rows(projected[:, :rank], self.radii[0] * in_steps)
+        residual, _ = lattice.integer_rows(projected[:, rank:], self.radii[1] * in_steps)
+        return {
+            "signal": lattice.gram(signal),
+            "cross": (signal.T @ residual).astype(np.int64),
+            "residual": np.asarray(np.einsum("ij,ij->", residual, residual), dtype=np.int64),
+        }
+
+    @cached_property
+    def _integer_basis(self) -> FloatArray:
+        """The basis and its orthogonal complement, rounded: a function of released values only."""
+        basis = self.basis.array
+        complement = np.linalg.qr(basis, mode="complete")[0][:, basis.shape[1] :]
+        return np.rint(np.hstack([basis, complement]) * 2.0**BASIS_BITS)
+
+
+@attrs.frozen(kw_only=True, slots=False)
+class NormHistogram(Statistic):
+    """How many rows have a length up to each edge, and how many are longer than the last one.
+
+    Rows are not clipped to ``Rows.norm``: their lengths are compared as exact integers on a grid of their own, whose
+    step is the last edge divided by 2^22 or so.
+
+    Args:
+        edges: increasing positive lengths, public. Bin i counts the lengths in (edges[i-1], edges[i]].
+    """
+
+    name = "norm-histogram"
+
+    edges: tuple[float, ...] = attrs.field(converter=tuple)
+
+    @edges.validator
+    def _check_edges(self, attribute: attrs.Attribute[Any], value: Any) -> None:
+        numbers = bool(value) and all(validators.is_real(edge) and 0 < edge < math.inf for edge in value)
+        if not numbers or any(low >= high for low, high in zip(value, value[1:], strict=False)):
+            raise validators.refuse(self, "edges", "increasing positive numbers, at least one", value)
+
+    def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
+        return {"counts": sensitivity.histogram(rows)}
+
+    def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
+        bits = lattice.direction_bits(chunk.rows.known_dim) - 1
+        last = 2.0**bits
+        with np.errstate(over="ignore", under="ignore"):
+            steps = np.rint(np.multiply(chunk.finite(), last / self.edges[-1], dtype=np.float64, casting="unsafe"))
+        np.clip(steps, -last - 1, last + 1, out=steps)  # beyond the last edge either way
+        squares = np.einsum("ij,ij->i", steps, steps)
+        bins = np.searchsorted(self._squared_edges(bits), squares, side="left")
+        return {"counts": np.bincount(bins, minlength=len(self.edges) + 1).astype(np.int64)}
+
+    def _squared_edges(self, bits: int) -> FloatArray:
+        """The largest integer squared length in each bin; below 2⁵³, so exact in float64."""
+        per_step = Fraction(2**bits) / Fraction(self.edges[-1])
+        return np.array([float(math.floor((Fraction(edge) * per_step) ** 2)) for edge in self.edges])

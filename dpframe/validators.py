@@ -1,0 +1,83 @@
+"""Checks of declared values, all with one form of message.
+
+Each validator is used as ``attrs.field(validator=...)`` and raises :class:`~dpframe.errors.PlanError` such as
+``SymmetricGaussian.noise must be one of 'goe', 'triangular', 'paper'; got 'gaussian'.``
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+
+from dpframe.errors import PlanError
+
+Validator = Callable[[Any, "attrs.Attribute[Any]", Any], None]
+
+
+def refuse(owner: object, field: str, requirement: str, got: object) -> PlanError:
+    """The one form of message for a parameter that cannot be accepted."""
+    return PlanError(f"{type(owner).__name__}.{field} must be {requirement}; got {got!r}.")
+
+
+def is_int(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def is_real(value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def as_float(value: Any) -> Any:
+    """A plain float where the value is a real number; anything else is left for the validator to refuse."""
+    return float(value) if is_real(value) else value
+
+
+def positive_int(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    """An integer of at least one."""
+    if not is_int(value) or value < 1:
+        raise refuse(owner, attribute.name, "a positive integer", value)
+
+
+def one_of(*allowed: str) -> Validator:
+    """One of the given words."""
+
+    def check(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if value not in allowed:
+            raise refuse(owner, attribute.name, "one of " + ", ".join(map(repr, allowed)), value)
+
+    return check
+
+
+def number(*, above: float = -math.inf, at_least: float = -math.inf, below: float = math.inf) -> Validator:
+    """A finite number in the given range."""
+    parts = ["a finite number"]
+    if above > -math.inf:
+        parts.append(f"above {above:g}")
+    if at_least > -math.inf:
+        parts.append(f"of at least {at_least:g}")
+    if below < math.inf:
+        parts.append(f"and below {below:g}")
+    requirement = " ".join(parts)
+
+    def check(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if not (is_real(value) and math.isfinite(value) and value > above and value >= at_least and value < below):
+            raise refuse(owner, attribute.name, requirement, value)
+
+    return check
+
+
+def boolean(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise refuse(owner, attribute.name, "True or False", value)
+
+
+def identifier(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    """A name that a reference can carry: words of letters, digits, '_' and '-', joined by dots in recipes."""
+    words = value.split(".") if isinstance(value, str) else [""]
+    if not all(word.replace("_", "").replace("-", "").isalnum() for word in words):
+        raise refuse(owner, attribute.name, "a name of letters, digits, '_' and '-'", value)
