@@ -102,6 +102,13 @@ class SymmetricMatrix(HermitianMatrix):
 
 
 @attrs.frozen(eq=False, slots=False)
+class Covariance(SymmetricMatrix):
+    """A covariance matrix: a symmetric matrix of centred rows."""
+
+    title = "a covariance matrix"
+
+
+@attrs.frozen(eq=False, slots=False)
 class AugmentedMoment(Kind):
     """The second moment of rows with a constant coordinate, the last one: count, mean and covariance in one.
 
@@ -175,6 +182,13 @@ class Vector(Kind):
         super().__attrs_post_init__()
         if self.array.ndim != 1:
             raise self._refused("one dimension")
+
+
+@attrs.frozen(eq=False, slots=False)
+class Mean(Vector):
+    """The mean of the rows."""
+
+    title = "a mean"
 
 
 @attrs.frozen(eq=False, slots=False)

@@ -13,7 +13,7 @@ from dpframe.accounting.auto import accountant
 from dpframe.accounting.calibrate import largest_scale
 from dpframe.budget import Budget
 from dpframe.errors import BudgetExceeded, PlanError
-from dpframe.interfaces import Accountant, Mechanism, PostProcessor, check_kinds, references
+from dpframe.interfaces import Accountant, Mechanism, PostProcessor, Recipe, check_kinds, references
 from dpframe.kinds import Kind
 from dpframe.losses import PrivacyLoss
 from dpframe.rows import Rows
@@ -84,11 +84,13 @@ class Plan:
         _ = self.kinds
         for step in self.steps:
             action = step.action
-            assert not hasattr(action, "steps")  # recipes are written out
-            action.check(self.rows)  # type: ignore[union-attr]
-            if isinstance(action, Mechanism):
-                for statistic in action.reads():
-                    statistic.check(self.rows)
+            assert not isinstance(action, Recipe)  # recipes are written out
+            statistics = action.reads() if isinstance(action, Mechanism) else ()
+            for part in (action, *statistics):
+                try:
+                    part.check(self.rows)
+                except PlanError as error:
+                    raise PlanError(f"step {step.name!r}: {error}") from None
 
     @cached_property
     def kinds(self) -> dict[str, type[Kind]]:

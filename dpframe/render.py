@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from dpframe.bounds import Bound
+    from dpframe.check import DataCheck
     from dpframe.report import Explanation, Line, Statement
     from dpframe.result import Record, Result
 
@@ -71,6 +72,28 @@ def render_result(result: Result) -> RenderableType:
         parts += _value(record)
     versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
     return Group(*parts, Text(versions, style="dim"))
+
+
+def render_check(check: DataCheck) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    parts: list[RenderableType] = [Text(f"{NOT_PRIVATE}: read off the raw data, for its steward only.", style="bold red")]
+    lengths = ", ".join(f"{100 * q:g} % up to {length:.4g}" for q, length in check.norms.items())
+    pairs = {
+        "Rows": str(check.rows),
+        "Contribute nothing": f"{check.dropped} (a non-finite or unknown cell without a public missing= value)",
+        "Scaled down": f"{check.shortened} (longer than the promised norm)",
+        "Lengths": lengths or "none",
+    }
+    parts.append(_pairs(pairs))
+    if check.columns:
+        cells = [
+            {"column": c.name, "missing": str(c.missing), "below range": str(c.below), "above range": str(c.above)}
+            for c in check.columns
+        ]
+        parts += [Text(), _adaptive(cells)]
+    return Group(*parts)
 
 
 def _heading(text: str) -> RenderableType:

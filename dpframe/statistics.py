@@ -14,7 +14,7 @@ import numpy as np
 from dpframe import lattice, sensitivity, validators
 from dpframe.errors import PlanError
 from dpframe.interfaces import Statistic, input
-from dpframe.kinds import Subspace
+from dpframe.kinds import AugmentedMoment, Subspace, SymmetricMatrix
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.private import Chunk
 from dpframe.rows import Rows
@@ -34,6 +34,19 @@ class Moment(Statistic):
 
     def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
         return {"moment": lattice.gram(chunk.integers())}
+
+    @staticmethod
+    def kind(rows: Rows) -> type[SymmetricMatrix] | type[AugmentedMoment]:
+        """The kind of a released moment."""
+        return AugmentedMoment if rows.center else SymmetricMatrix
+
+    @staticmethod
+    def value(noisy: IntArray, rows: Rows) -> SymmetricMatrix | AugmentedMoment:
+        """A noisy moment in the units of the rows: post-processing."""
+        array = noisy.astype(np.float64) * rows.step**2
+        if rows.center:
+            return AugmentedMoment(array, axes=rows.axes, constant=rows.constant * rows.step)
+        return SymmetricMatrix(array, axes=rows.axes)
 
 
 @attrs.frozen(kw_only=True, slots=False)

@@ -29,7 +29,8 @@ class Random:
 
     >>> random = Random(Keystream.insecure(7)).child("moment")
     >>> random.gaussian(3.0, (2, 3))
-    array([], dtype=int64)
+    array([[-2,  1,  4],
+           [-1, -3,  2]])
     >>> random.private
     False
     """

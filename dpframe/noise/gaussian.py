@@ -26,7 +26,7 @@ def rounded_gaussian(stream: Keystream, sigma: float, size: int) -> Integers:
         int64 it is taken modulo 2**64, so that adding it in int64 is still post-processing.
 
     >>> rounded_gaussian(Keystream.insecure(7), 2.0**34, 3)
-    array([], dtype=int64)
+    array([-8972549040,  5666197567,  3060784610])
     """
     return sample(_GAUSSIAN, stream, sigma, size)
 

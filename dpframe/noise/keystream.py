@@ -16,7 +16,7 @@ __all__ = ["Keystream", "Words"]
 
 Words = npt.NDArray[np.uint64]
 
-_END = 2**128  # words; the counter of AES-CTR counts 2**128 blocks of two words
+_END = 2**129  # words: the counter of AES-CTR goes over 2**128 blocks of two words
 _ZEROS = memoryview(bytes(2**16))  # what is encrypted: a stream cipher turns zeros into its keystream
 
 
@@ -75,7 +75,7 @@ class Keystream:
 
     def extension(self, position: int) -> Iterator[int]:
         """Further words that belong to one position: for a draw that needs more bits than the word there has."""
-        more = Keystream(_derive(self._master, b"extension", position.to_bytes(16, "big")), private=self._private)
+        more = Keystream(_derive(self._master, b"extension", position.to_bytes(17, "big")), private=self._private)
         while True:
             yield int(more.words(1)[0])
 
@@ -93,7 +93,7 @@ class Keystream:
         with self._lock:
             start = self._position
             if start + count > _END:
-                raise ValueError(f"Keystream: a stream has 2**128 words; {count} more at position {start} are too many.")
+                raise ValueError(f"Keystream: a stream has 2**129 words; {count} more at position {start} are too many.")
             # While it runs the cipher is ahead of the position; an interrupt must not leave it in place.
             cipher, self._cipher = self._cipher or self._open(start), None
             for at in range(0, size, len(_ZEROS)):
@@ -109,7 +109,7 @@ class Keystream:
     def seek(self, position: int) -> None:
         """Make `position` the next word to read."""
         if not 0 <= position < _END:
-            raise ValueError(f"Keystream.seek: position must be in [0, 2**128); got {position!r}.")
+            raise ValueError(f"Keystream.seek: position must be in [0, 2**129); got {position!r}.")
         with self._lock:
             if position != self._position:
                 self._position, self._cipher = position, None

@@ -27,7 +27,7 @@ def rounded_laplace(stream: Keystream, scale: float, size: int) -> Integers:
         int64 it is taken modulo 2**64, so that adding it in int64 is still post-processing.
 
     >>> rounded_laplace(Keystream.insecure(7), 2.0**34, 3)
-    array([], dtype=int64)
+    array([-8733547043,  5137255659,  2619178593])
     """
     return sample(_LAPLACE, stream, scale, size)
 

@@ -1,0 +1,125 @@
+"""Differentially private matrices about people: plans that are priced before data is touched.
+
+Importing this package loads numpy, attrs and pluggy only; scipy, rich, flint and cryptography come where they are used,
+and plugins at the first look-up.
+"""
+
+from __future__ import annotations
+
+from dpframe import losses, validators
+from dpframe.accounting import accountant
+from dpframe.bounds import Assumption, Bound, Scenario
+from dpframe.budget import Budget
+from dpframe.check import check
+from dpframe.errors import (
+    BudgetExceeded,
+    DataError,
+    DPFrameError,
+    PlanError,
+    PluginError,
+    ReleaseFailed,
+    SamplingError,
+)
+from dpframe.hookspecs import hookimpl
+from dpframe.interfaces import (
+    API_VERSION,
+    Accountant,
+    BoundOracle,
+    Mechanism,
+    PostProcessor,
+    Recipe,
+    Ref,
+    Statistic,
+    input,
+    ref,
+)
+from dpframe.kinds import (
+    AugmentedMoment,
+    Axes,
+    Covariance,
+    HermitianMatrix,
+    Kind,
+    Loadings,
+    Mean,
+    Scalar,
+    Spectrum,
+    Subspace,
+    SymmetricMatrix,
+    Vector,
+)
+from dpframe.losses import PrivacyLoss
+from dpframe.noise import Random
+from dpframe.plan import Plan
+from dpframe.private import Chunk, PrivateData
+from dpframe.registry import PluginInfo, plugins, register, unregister
+from dpframe.report import Explanation
+from dpframe.result import Record, Result
+from dpframe.rows import Category, Column, Rows
+from dpframe.sensitivity import Sensitivity
+from dpframe.statistics import BlockMoment, Moment, NormHistogram
+from dpframe.steps import Step, derive, release
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "API_VERSION",
+    "Accountant",
+    "Assumption",
+    "AugmentedMoment",
+    "Axes",
+    "BlockMoment",
+    "Bound",
+    "BoundOracle",
+    "Budget",
+    "BudgetExceeded",
+    "Category",
+    "Chunk",
+    "Column",
+    "Covariance",
+    "DPFrameError",
+    "DataError",
+    "Explanation",
+    "HermitianMatrix",
+    "Kind",
+    "Loadings",
+    "Mean",
+    "Mechanism",
+    "Moment",
+    "NormHistogram",
+    "Plan",
+    "PlanError",
+    "PluginError",
+    "PluginInfo",
+    "PostProcessor",
+    "PrivacyLoss",
+    "PrivateData",
+    "Random",
+    "Recipe",
+    "Record",
+    "Ref",
+    "ReleaseFailed",
+    "Result",
+    "Rows",
+    "SamplingError",
+    "Scalar",
+    "Scenario",
+    "Sensitivity",
+    "Spectrum",
+    "Statistic",
+    "Step",
+    "Subspace",
+    "SymmetricMatrix",
+    "Vector",
+    "accountant",
+    "check",
+    "derive",
+    "hookimpl",
+    "input",
+    "losses",
+    "plugins",
+    "ref",
+    "register",
+    "release",
+    "unregister",
+    "validators",
+]

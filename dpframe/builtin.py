@@ -1,0 +1,23 @@
+"""What the core itself provides, through the same hooks as any plugin."""
+
+from __future__ import annotations
+
+from dpframe import postprocess, statistics
+from dpframe.accounting import GaussianAccountant, PureAccountant
+from dpframe.hookspecs import hookimpl
+from dpframe.interfaces import Accountant, PostProcessor, Statistic
+
+
+@hookimpl
+def dpframe_postprocessors() -> list[type[PostProcessor]]:
+    return [getattr(postprocess, name) for name in postprocess.__all__]
+
+
+@hookimpl
+def dpframe_statistics() -> list[type[Statistic]]:
+    return [statistics.Moment, statistics.BlockMoment, statistics.NormHistogram]
+
+
+@hookimpl
+def dpframe_accountants() -> list[type[Accountant]]:
+    return [GaussianAccountant, PureAccountant]

@@ -1,0 +1,105 @@
+"""A look at the raw data for its steward. NOT PRIVATE: nothing here may be shown to anyone else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from dpframe import lattice
+from dpframe.lattice import FloatArray
+from dpframe.render import NOT_PRIVATE, Printable
+from dpframe.rows import Column, Rows
+from dpframe.sources import open_source
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+QUANTILES = (0.5, 0.9, 0.95, 0.99, 1.0)
+
+
+@attrs.frozen(kw_only=True)
+class ColumnCheck:
+    """How one column fits its public range."""
+
+    name: str
+    missing: int
+    below: int
+    above: int
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class DataCheck(Printable):
+    """How the data fits the promise. NOT PRIVATE.
+
+    Args:
+        rows: how many there are.
+        dropped: how many have a non-finite entry without a public value, and contribute nothing.
+        shortened: how many are longer than the promised norm, and are scaled down.
+        norms: quantiles of the length of the rows.
+        columns: the fit of each declared column.
+    """
+
+    rows: int
+    dropped: int
+    shortened: int
+    norms: dict[float, float]
+    columns: tuple[ColumnCheck, ...]
+
+    def __rich__(self) -> RenderableType:
+        from dpframe.render import render_check
+
+        return render_check(self)
+
+
+def check(data: Any, rows: Rows) -> DataCheck:
+    """Tell the steward how the raw data fits the promise; reads all of it, and marks the answer NOT PRIVATE.
+
+    Never choose a norm or a range from this and then release under it: the choice would be a leak of its own.
+    """
+    source = open_source(data, rows)
+    rows = rows.bind(source.dim)
+    norms: list[FloatArray] = []
+    shortened = 0
+    counts = {column.name: np.zeros(3, dtype=np.int64) for column in rows.columns or ()}
+    for raw in source.blocks():
+        mapped = rows.map(raw).astype(np.float64)
+        lengths = _lengths(mapped)
+        norms.append(lengths)
+        shortened += int((lengths > rows.length * (lattice.RADIUS / lattice.inner_radius(source.dim))).sum())
+        cells = list(raw.T) if isinstance(raw, np.ndarray) else [raw[column.name] for column in rows.columns or ()]
+        for column, values in zip(rows.columns or (), cells, strict=False):
+            counts[column.name] += _fit(column, values)
+    lengths = np.concatenate(norms) if norms else np.zeros(0)
+    kept = lengths[np.isfinite(lengths)]
+    return DataCheck(
+        rows=len(lengths),
+        dropped=len(lengths) - len(kept),
+        shortened=shortened,
+        norms={q: float(np.quantile(kept, q)) for q in QUANTILES} if len(kept) else {},
+        columns=tuple(
+            ColumnCheck(name=name, missing=int(missing), below=int(below), above=int(above))
+            for name, (missing, below, above) in counts.items()
+        ),
+    )
+
+
+def _lengths(mapped: FloatArray) -> FloatArray:
+    """Row lengths that neither overflow nor warn; NaN for rows that contribute nothing."""
+    finite = np.isfinite(mapped).all(axis=1)
+    safe = np.where(finite[:, None], mapped, 0.0)
+    largest = np.maximum(np.abs(safe).max(axis=1), np.finfo(np.float64).tiny)
+    return np.where(finite, largest * np.sqrt(((safe / largest[:, None]) ** 2).sum(axis=1)), np.nan)
+
+
+def _fit(column: Any, values: Any) -> FloatArray:
+    """Cells that are missing, below the range and above it."""
+    if not isinstance(column, Column):
+        return np.array([int((~np.isin(values, column.levels)).sum()), 0, 0])
+    cells = np.asarray(values, dtype=np.float64)
+    finite = np.isfinite(cells)
+    return np.array([(~finite).sum(), (cells[finite] < column.low).sum(), (cells[finite] > column.high).sum()])
+
+
+__all__ = ["NOT_PRIVATE", "ColumnCheck", "DataCheck", "check"]

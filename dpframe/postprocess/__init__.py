@@ -1,0 +1,28 @@
+"""Free steps: pure functions of released values."""
+
+from dpframe.postprocess.centre import Correlation, CountOf, CovarianceOf, MeanOf
+from dpframe.postprocess.spectral import (
+    Eigenvalues,
+    ExplainedVariance,
+    PositivePart,
+    RankK,
+    RealPart,
+    TopSubspace,
+    WithSpectrum,
+)
+from dpframe.postprocess.units import ToUnits
+
+__all__ = [
+    "Correlation",
+    "CountOf",
+    "CovarianceOf",
+    "Eigenvalues",
+    "ExplainedVariance",
+    "MeanOf",
+    "PositivePart",
+    "RankK",
+    "RealPart",
+    "ToUnits",
+    "TopSubspace",
+    "WithSpectrum",
+]

@@ -1,0 +1,40 @@
+"""Back from [-1, 1] to the units of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+
+from dpframe.errors import PlanError
+from dpframe.interfaces import PostProcessor, input
+from dpframe.kinds import Covariance, Kind, Loadings, Mean, Subspace
+from dpframe.rows import Rows
+
+
+@attrs.frozen(kw_only=True)
+class ToUnits(PostProcessor):
+    """A mean, a covariance, or the loadings of components, in the units of the original columns."""
+
+    name = "to-units"
+    gives = Kind
+
+    of: Any = input(Covariance, Mean, Subspace)
+
+    def output(self, kinds: Mapping[str, type[Kind]]) -> type[Kind]:
+        return Loadings if issubclass(kinds["of"], Subspace) else kinds["of"]
+
+    def check(self, rows: Rows) -> None:
+        if rows.columns is None:
+            raise PlanError("to-units needs dp.Rows(columns=[...]), whose ranges tell the units.")
+
+    def apply(self) -> Kind:
+        value, axes = self.of, self.of.axes
+        scale = np.asarray(axes.scale)
+        if isinstance(value, Mean):
+            return Mean(np.asarray(axes.offset) + scale * value.array, axes=axes.in_units)
+        if isinstance(value, Covariance):
+            return Covariance(value.array * np.outer(scale, scale), axes=axes.in_units)
+        return Loadings(value.array * scale[:, None], axes=axes.in_units)

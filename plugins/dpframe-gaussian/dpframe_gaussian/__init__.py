@@ -1,0 +1,22 @@
+"""The Gaussian mechanism on symmetric matrices, for dpframe."""
+
+from __future__ import annotations
+
+import dpframe as dp
+from dpframe_gaussian.mechanism import SymmetricGaussian, classical_level
+from dpframe_gaussian.oracle import FirstOrder
+
+DPFRAME_API = 1
+
+
+@dp.hookimpl
+def dpframe_mechanisms() -> list[type[dp.Mechanism]]:
+    return [SymmetricGaussian]
+
+
+@dp.hookimpl
+def dpframe_bound_oracles() -> list[type[dp.BoundOracle]]:
+    return [FirstOrder]
+
+
+__all__ = ["FirstOrder", "SymmetricGaussian", "classical_level"]
