@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import attrs
 
 from dpframe.errors import PlanError
 from dpframe.kinds import Spectrum
+
+
+def _spectrum(values: Any) -> Spectrum | None:
+    return None if values is None else Spectrum.of(values)
 
 
 @attrs.frozen(kw_only=True)
@@ -21,9 +25,7 @@ class Scenario:
     """
 
     dim: int
-    spectrum: Spectrum | None = attrs.field(
-        default=None, converter=attrs.converters.optional(Spectrum.of)
-    )
+    spectrum: Spectrum | None = attrs.field(default=None, converter=_spectrum)
 
     def __attrs_post_init__(self) -> None:
         if self.spectrum is not None and len(self.spectrum.array) != self.dim:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from dpframe import lattice
-from dpframe.lattice import FloatArray
+from dpframe.lattice import FloatArray, IntArray
 from dpframe.render import NOT_PRIVATE, Printable
-from dpframe.rows import Column, Rows
+from dpframe.rows import Category, Column, Rows
 from dpframe.sources import open_source
 
 if TYPE_CHECKING:
@@ -88,18 +89,18 @@ def check(data: Any, rows: Rows) -> DataCheck:
 def _lengths(mapped: FloatArray) -> FloatArray:
     """Row lengths that neither overflow nor warn; NaN for rows that contribute nothing."""
     finite = np.isfinite(mapped).all(axis=1)
-    safe = np.where(finite[:, None], mapped, 0.0)
+    safe = np.where(np.expand_dims(finite, 1), mapped, 0.0)
     largest = np.maximum(np.abs(safe).max(axis=1), np.finfo(np.float64).tiny)
     return np.where(finite, largest * np.sqrt(((safe / largest[:, None]) ** 2).sum(axis=1)), np.nan)
 
 
-def _fit(column: Any, values: Any) -> FloatArray:
+def _fit(column: Column | Category, values: NDArray[Any]) -> IntArray:
     """Cells that are missing, below the range and above it."""
     if not isinstance(column, Column):
         return np.array([int((~np.isin(values, column.levels)).sum()), 0, 0])
     cells = np.asarray(values, dtype=np.float64)
-    finite = np.isfinite(cells)
-    return np.array([(~finite).sum(), (cells[finite] < column.low).sum(), (cells[finite] > column.high).sum()])
+    known = cells[np.isfinite(cells)]
+    return np.array([len(cells) - len(known), (known < column.low).sum(), (known > column.high).sum()])
 
 
 __all__ = ["NOT_PRIVATE", "ColumnCheck", "DataCheck", "check"]

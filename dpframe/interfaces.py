@@ -54,8 +54,8 @@ def ref(name: str) -> Ref:
     return Ref(name)
 
 
-def input(*kinds: type[Kind], **field: Any) -> Any:  # noqa: A001 - users write dp.input
-    """Declare a field that takes an earlier result of one of these kinds, or a value of that kind written in the plan."""
+def input(*kinds: type[Kind], **field: Any) -> Any:
+    """Declare a field that takes an earlier result of one of these kinds, or such a value written in the plan."""
 
     def convert(value: Any) -> Any:
         if isinstance(value, str):
@@ -67,14 +67,14 @@ def input(*kinds: type[Kind], **field: Any) -> Any:  # noqa: A001 - users write 
     return attrs.field(converter=convert, metadata={_INPUT: kinds}, **field)
 
 
-def inputs(owner: object) -> Iterator[tuple[str, tuple[type[Kind], ...], Any]]:
+def inputs(owner: Any) -> Iterator[tuple[str, tuple[type[Kind], ...], Any]]:
     """The declared inputs of a mechanism, statistic or post-processor: (field, kinds, value)."""
     for field in attrs.fields(type(owner)):
         if _INPUT in field.metadata:
             yield field.name, field.metadata[_INPUT], getattr(owner, field.name)
 
 
-def references(owner: object) -> tuple[str, ...]:
+def references(owner: Any) -> tuple[str, ...]:
     """The names of the steps that an object refers to."""
     return tuple(value.name for _, _, value in inputs(owner) if isinstance(value, Ref))
 

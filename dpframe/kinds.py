@@ -69,8 +69,10 @@ class Kind:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return self.axes == other.axes and self.array.dtype == other.array.dtype and np.array_equal(
-            self.array, other.array
+        return (
+            self.axes == other.axes
+            and self.array.dtype == other.array.dtype
+            and np.array_equal(self.array, other.array)
         )
 
     def __hash__(self) -> int:

@@ -54,8 +54,8 @@ def integer_rows(values: NDArray[Any], norm: float) -> tuple[FloatArray, NDArray
         norm: the public bound on the length of a row.
 
     Returns:
-        Integer rows in float64, each of length at most RADIUS, and a mask of the rows that had a non-finite entry (those
-        rows are zero), or None where there is none.
+        Integer rows in float64, each of length at most RADIUS, and a mask of the rows that had a non-finite entry
+        (those rows are zero), or None where there is none.
     """
     dim = values.shape[1]
     scale = inner_radius(dim) / norm
@@ -79,7 +79,7 @@ def integer_rows(values: NDArray[Any], norm: float) -> tuple[FloatArray, NDArray
 def _scaled_down(rows: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Rows scaled to length S and rounded; non-finite rows are zero."""
     dim = rows.shape[1]
-    finite = np.isfinite(rows).all(axis=1)
+    finite = np.logical_and.reduce(np.isfinite(rows), axis=1)
     rows[~finite] = 0.0
     largest = np.abs(rows).max(axis=1)
     largest[~finite] = 1.0
@@ -87,7 +87,8 @@ def _scaled_down(rows: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
     directions = np.rint(rows / largest[:, None] * 2.0 ** direction_bits(dim))
     lengths = np.sqrt(np.einsum("ij,ij->i", directions, directions))
     lengths[~finite] = 1.0
-    return np.rint(directions * (inner_radius(dim) / lengths)[:, None]), finite
+    scaled: FloatArray = np.rint(directions * (inner_radius(dim) / lengths)[:, None])
+    return scaled, finite
 
 
 def gram(integers: FloatArray) -> IntArray:

@@ -22,6 +22,10 @@ class PrivacyLoss:
         """Weaker losses that hold as well; an accountant may use any one of them in place of this."""
         return ()
 
+    def __str__(self) -> str:
+        parameters = ", ".join(f"{name}={value:.6g}" for name, value in attrs.asdict(self).items())
+        return f"{type(self).__name__} {parameters}"
+
 
 def _number(**limits: float) -> Any:
     return attrs.field(validator=validators.number(**limits), converter=validators.as_float)
@@ -94,5 +98,8 @@ class ModelBased(PrivacyLoss):
     model: str
     failure: str
 
+    def __str__(self) -> str:
+        return f"{self.loss} under the model {self.model}, except with probability {self.failure}"
 
-__all__ = ["Approx", "BoundedRange", "Gaussian", "Laplace", "ModelBased", "PrivacyLoss", "Pure", "ZCDP"]
+
+__all__ = ["ZCDP", "Approx", "BoundedRange", "Gaussian", "Laplace", "ModelBased", "PrivacyLoss", "Pure"]

@@ -34,7 +34,7 @@ class Printable(ABC):
         width = shutil.get_terminal_size((100, 24)).columns
         console = _console(width, file=io.StringIO())
         console.print(self)
-        return console.file.getvalue().rstrip("\n")  # type: ignore[attr-defined,no-any-return]
+        return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()).rstrip()  # type: ignore[attr-defined]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}; print() shows it>"
@@ -78,15 +78,17 @@ def render_check(check: DataCheck) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    parts: list[RenderableType] = [Text(f"{NOT_PRIVATE}: read off the raw data, for its steward only.", style="bold red")]
+    parts: list[RenderableType] = [
+        Text(f"{NOT_PRIVATE}: read off the raw data, for its steward only.", style="bold red")
+    ]
     lengths = ", ".join(f"{100 * q:g} % up to {length:.4g}" for q, length in check.norms.items())
-    pairs = {
+    labelled = {
         "Rows": str(check.rows),
         "Contribute nothing": f"{check.dropped} (a non-finite or unknown cell without a public missing= value)",
         "Scaled down": f"{check.shortened} (longer than the promised norm)",
         "Lengths": lengths or "none",
     }
-    parts.append(_pairs(pairs))
+    parts.append(pairs(labelled))
     if check.columns:
         cells = [
             {"column": c.name, "missing": str(c.missing), "below range": str(c.below), "above range": str(c.above)}
@@ -102,13 +104,14 @@ def _heading(text: str) -> RenderableType:
     return Text(text, style="bold")
 
 
-def _pairs(pairs: dict[str, str]) -> RenderableType:
+def pairs(labelled: dict[str, str]) -> RenderableType:
+    """Labels on the left, texts on the right."""
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="cyan", no_wrap=True)
     grid.add_column(overflow="fold")
-    for label, text in pairs.items():
+    for label, text in labelled.items():
         grid.add_row("  " + label, text)
     return grid
 
@@ -117,7 +120,7 @@ def _promise(statement: Statement, title: str) -> list[RenderableType]:
     from rich.text import Text
 
     passes = "once" if statement.passes == 1 else f"{statement.passes} times"
-    pairs = {
+    labelled = {
         "Protected": statement.protected,
         "Against": statement.against,
         "Strength": statement.strength,
@@ -125,7 +128,7 @@ def _promise(statement: Statement, title: str) -> list[RenderableType]:
         "Spent": f"{statement.spent} (accountant: {statement.accountant})",
         "Reading": f"the data is read {passes}, after the charge",
     }
-    return [_heading(title), _pairs(pairs), Text()]
+    return [_heading(title), pairs(labelled), Text()]
 
 
 def _steps(statement: Statement) -> list[RenderableType]:
@@ -144,7 +147,7 @@ def _release_cells(line: Line) -> dict[str, str]:
     return {
         "step": line.name,
         "mechanism": _call(line),
-        "noise (in data units)": noise,
+        "noise (units of the result)": noise,
         "loss": ", ".join(line.losses),
         "ε alone": f"{line.epsilon_alone:.6g}",
         "ε so far": f"{line.epsilon_so_far:.6g}",
@@ -173,7 +176,7 @@ class _adaptive:  # noqa: N801 - a renderable that reads like a function
 
         if options.max_width < NARROW:
             for row in self.rows:
-                yield _pairs(row)
+                yield pairs(row)
             return
         table = Table(box=box.SIMPLE_HEAD, pad_edge=True)
         for label in self.rows[0]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from dpframe import registry
-from dpframe.accounting.auto import accountant
+from dpframe.accounting.auto import Auto, accountant
 from dpframe.bounds import Bound, Scenario
 from dpframe.budget import Budget
 from dpframe.errors import PlanError
@@ -130,10 +130,17 @@ def statement(plan: Plan) -> Statement:
         budget=plan.budget,
         spent=plan.spent,
         neighbors=str(plan.rows.neighbors),
-        accountant=plan.accountant,
+        accountant=_accountant(plan),
         passes=max(plan.passes.values()),
         lines=_lines(plan),
     )
+
+
+def _accountant(plan: Plan) -> str:
+    composer = accountant(plan.accountant)
+    if isinstance(composer, Auto):
+        composer = composer.chosen(plan.pricing.all_losses, plan.budget.delta)
+    return composer.name
 
 
 def _protected(rows: Rows) -> str:
@@ -152,7 +159,7 @@ def _described(rows: Rows) -> str:
 def _lines(plan: Plan) -> tuple[Line, ...]:
     composer = accountant(plan.accountant)
     so_far: list[Any] = []
-    lines = []
+    lines: list[Line] = []
     for step in plan.steps:
         common: dict[str, Any] = {
             "name": step.name,
@@ -191,8 +198,9 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
 
 def _parameters(step: Step) -> dict[str, str]:
     found = {}
-    for field in attrs.fields(type(step.action)):
-        value = getattr(step.action, field.name)
+    action: Any = step.action
+    for field in attrs.fields(type(action)):
+        value = getattr(action, field.name)
         if value is None or value == field.default:
             continue
         if isinstance(value, Ref):

@@ -119,9 +119,7 @@ class Result(Printable, Mapping[str, NDArray[Any]]):
                 name: Record(name=name, value=_load(value), line=statement.line(name))
                 for name, value in content["results"].items()
             }
-            return cls(
-                statement=statement, records=records, private=content["private"], versions=content["versions"]
-            )
+            return cls(statement=statement, records=records, private=content["private"], versions=content["versions"])
         except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
             raise DataError(f"{path} is not a result written by dpframe ({type(error).__name__}).") from None
 

@@ -162,9 +162,7 @@ class Rows:
             raise PlanError(
                 "Rows needs a public bound: norm=, the largest length of a row, or columns= with public ranges."
             )
-        if self.norm is not None and not (
-            validators.is_real(self.norm) and 1 / NORM_LIMIT <= self.norm <= NORM_LIMIT
-        ):
+        if self.norm is not None and not (validators.is_real(self.norm) and 1 / NORM_LIMIT <= self.norm <= NORM_LIMIT):
             raise validators.refuse(
                 self, "norm", f"a finite number between {1 / NORM_LIMIT:g} and {NORM_LIMIT:g}", self.norm
             )
@@ -174,7 +172,11 @@ class Rows:
             raise validators.refuse(self, "dim", f"at most {lattice.MAX_DIM}", self.dim)
 
     def _check_columns(self, columns: tuple[Column | Category, ...]) -> None:
-        if not columns or not isinstance(columns, tuple) or not all(isinstance(column, Column | Category) for column in columns):
+        if (
+            not columns
+            or not isinstance(columns, tuple)
+            or not all(isinstance(column, Column | Category) for column in columns)
+        ):
             raise PlanError("Rows.columns must be a list of at least one dp.Column or dp.Category.")
         names = [column.name for column in columns]
         if repeated := sorted({name for name in names if names.count(name) > 1}):

@@ -46,7 +46,9 @@ def run(plan: Plan, data: Any, *, insecure_seed: int | None = None) -> Result:
     registry.hook().dpframe_before_charge(plan=plan, losses=plan.pricing.all_losses)
     # From here on the plan is charged: `plan.spent` is owed whatever happens.
     values = _draw_and_derive(plan, source, random)
-    records = {step.name: Record(name=step.name, value=values[step.name], line=told.line(step.name)) for step in plan.steps}
+    records = {
+        step.name: Record(name=step.name, value=values[step.name], line=told.line(step.name)) for step in plan.steps
+    }
     for record in records.values():
         _notify(record)
     return Result(statement=told, records=records, private=random.private, versions=registry.versions())
@@ -115,7 +117,9 @@ def _notify(record: Record) -> None:
         registry.hook().dpframe_after_release(record=record)
     except Exception as error:  # the value is paid for: an observer's failure must not lose it
         warnings.warn(
-            f"a plugin failed after the release of {record.name!r}: {type(error).__name__}", RuntimeWarning, stacklevel=2
+            f"a plugin failed after the release of {record.name!r}: {type(error).__name__}",
+            RuntimeWarning,
+            stacklevel=2,
         )
 
 

@@ -73,7 +73,8 @@ def open_source(data: Any, rows: Rows) -> Source:
         rows = rows.bind(widths.pop()) if rows.dim is None and widths else rows
     if rows.dim is None:
         raise DataError(
-            "the number of columns of an iterable of chunks cannot be seen before it is read; say dp.Rows(..., dim=...)."
+            "the number of columns of an iterable of chunks cannot be seen before it is read; "
+            "say dp.Rows(..., dim=...)."
         )
     return Source(dim=rows.known_dim, one_shot=isinstance(data, Iterator), chunks=data, rows=rows)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from fractions import Fraction
@@ -122,7 +123,7 @@ class NormHistogram(Statistic):
     @edges.validator
     def _check_edges(self, attribute: attrs.Attribute[Any], value: Any) -> None:
         numbers = bool(value) and all(validators.is_real(edge) and 0 < edge < math.inf for edge in value)
-        if not numbers or any(low >= high for low, high in zip(value, value[1:], strict=False)):
+        if not numbers or any(low >= high for low, high in itertools.pairwise(value)):
             raise validators.refuse(self, "edges", "increasing positive numbers, at least one", value)
 
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:

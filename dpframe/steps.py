@@ -26,9 +26,7 @@ class Step:
 
     name: str = attrs.field(validator=validators.identifier)
     action: Mechanism | Recipe | PostProcessor
-    weight: float = attrs.field(
-        default=1.0, converter=validators.as_float, validator=validators.number(above=0.0)
-    )
+    weight: float = attrs.field(default=1.0, converter=validators.as_float, validator=validators.number(above=0.0))
     level: float | None = attrs.field(
         default=None,
         converter=validators.as_float,
@@ -70,7 +68,7 @@ def derive(name: str, postprocessor: str, **parameters: Any) -> Step:
 
 
 def _build(cls: type[A], step: str, parameters: dict[str, Any]) -> A:
-    fields = {field.alias: field for field in attrs.fields(cls)}  # type: ignore[arg-type,misc]
+    fields = {field.alias: field for field in attrs.fields(cls)}  # type: ignore[arg-type]
     allowed = ", ".join(fields) or "none"
     if unknown := sorted(set(parameters) - set(fields)):
         raise PlanError(

@@ -23,10 +23,14 @@ class Auto(Accountant):
         return any(candidate.supports(loss) for candidate in _installed())
 
     def epsilon(self, losses: Sequence[PrivacyLoss], delta: float) -> float:
-        return min(candidate.epsilon(losses, delta) for candidate in supporting(losses))
+        return self.chosen(losses, delta).epsilon(losses, delta)
 
     def delta(self, losses: Sequence[PrivacyLoss], epsilon: float) -> float:
         return min(candidate.delta(losses, epsilon) for candidate in supporting(losses))
+
+    def chosen(self, losses: Sequence[PrivacyLoss], delta: float) -> Accountant:
+        """The accountant whose answer that is."""
+        return min(supporting(losses), key=lambda candidate: candidate.epsilon(losses, delta))
 
 
 def accountant(name: str = "auto") -> Accountant:

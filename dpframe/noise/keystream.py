@@ -89,11 +89,13 @@ class Keystream:
             raise ValueError(f"Keystream: count must be a non-negative integer; got {count!r}.")
         size = 8 * count
         out = np.empty(size + 16, np.uint8)  # update_into asks for a block of room beyond what it writes
-        room = memoryview(out)
+        room = out.data
         with self._lock:
             start = self._position
             if start + count > _END:
-                raise ValueError(f"Keystream: a stream has 2**129 words; {count} more at position {start} are too many.")
+                raise ValueError(
+                    f"Keystream: a stream has 2**129 words; {count} more at position {start} are too many."
+                )
             # While it runs the cipher is ahead of the position; an interrupt must not leave it in place.
             cipher, self._cipher = self._cipher or self._open(start), None
             for at in range(0, size, len(_ZEROS)):

@@ -17,7 +17,7 @@ is at most 1.2534 and decreases.
     source                              moves x by                      Gaussian                    Laplace
     k to float, + 1/2 (2 roundings)     2⁻⁵²·h(x)                       2.8e-16                     2.3e-16
     half a cell, worst at k = 2⁴⁸       2⁻⁴⁹·h(x)                       1.0e-16·x                   1.8e-16·x
-    quantile function, measured         relative                        1.1e-15·x (scipy's ndtri)   1.2e-16·x (numpy's log)
+    ndtri of scipy, log of numpy        measured                        1.1e-15·x                   1.2e-16·x
     product scale·x                     2⁻⁵³·x                          1.2e-16·x                   1.2e-16·x
     the comparison itself               2⁻⁵³/scale ≤ 2⁻⁵²·x             2.3e-16·x                   2.3e-16·x
     sum                                                                 1.6e-15·x + 2.8e-16         6.5e-16·x + 2.3e-16
@@ -25,7 +25,7 @@ is at most 1.2534 and decreases.
 
 The quantile functions are measured, not proved; what is allowed leaves them a factor of eight and more, and the tests
 hold them to a quarter of it. The difference scale·x − rint(scale·x) is exact, as is rint: what is allowed reaches 1/2
-when scale·x is 2.5e14 < 2⁴⁸, and such draws go to `decide`. Ties have probability zero; `decide` would round them away
+when scale·x is 1.25e14 < 2⁴⁷, and such draws go to `decide`. Ties have probability zero; `decide` would round them away
 from zero.
 """
 

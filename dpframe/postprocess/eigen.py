@@ -46,4 +46,5 @@ def _lanczos(matrix: NDArray[Any], k: int) -> tuple[Any, Any]:
 def _with_fixed_sign(vectors: NDArray[Any]) -> NDArray[Any]:
     """Each column turned so that its largest entry is positive."""
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
-    return vectors / (largest / np.abs(largest))
+    turned: NDArray[Any] = vectors / (largest / np.abs(largest))
+    return turned

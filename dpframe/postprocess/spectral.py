@@ -24,7 +24,8 @@ def _check_k(k: int, rows: Rows) -> None:
 
 def _symmetric(matrix: NDArray[Any]) -> NDArray[Any]:
     """Remove the rounding that keeps a product from being its own conjugate transpose."""
-    return (matrix + matrix.conj().T) / 2
+    symmetric: NDArray[Any] = (matrix + matrix.conj().T) / 2
+    return symmetric
 
 
 @attrs.frozen(kw_only=True)

@@ -1,5 +1,6 @@
 """What the samplers are tested against: tails in ball arithmetic, and tests whose false-alarm rate is proved."""
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -58,7 +59,7 @@ class Case:
         """Of the results below the first edge, from each edge up to the next, and from the last one on."""
         with ctx.workprec(128):
             above = [arb(1), *(self.tail((2 * edge - 1) / (2 * arb(scale))) for edge in edges), arb(0)]
-            return np.array([float(a - b) for a, b in zip(above, above[1:], strict=False)])
+            return np.array([float(a - b) for a, b in itertools.pairwise(above)])
 
 
 CASES = [Case(_GAUSSIAN), Case(_LAPLACE)]

@@ -203,7 +203,11 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system doe
 def test_fork_gives_new_keys_to_secure_streams() -> None:
     root = Keystream.secure()
     named = root.child("a")
-    readers = [lambda: root.bytes(32), lambda: named.bytes(32), lambda: root.child("b").bytes(32)]
+    readers: list[Callable[[], bytes]] = [
+        lambda: root.bytes(32),
+        lambda: named.bytes(32),
+        lambda: root.child("b").bytes(32),
+    ]
     root.words(3)
     named.words(3)
     answers = [in_child(read) for read in readers for _ in range(2)] + [read() for read in readers]

@@ -38,7 +38,7 @@ def test_positions() -> None:
     random = Random(Keystream.insecure(7))
     random.words(3)
     first = random.gaussian(9.0, 100_001).tolist()
-    assert 100_004 == random.tell()
+    assert random.tell() == 100_004
     random.seek(3)
     assert first == random.gaussian(9.0, 100_001).tolist()
 
@@ -80,7 +80,7 @@ def test_exact_scales_of_other_types(scale: Any) -> None:
 def test_bad_sizes(size: Any) -> None:
     random = Random(Keystream.insecure(7))
     for draw in (random.gaussian, random.laplace):
-        with pytest.raises(ValueError, match="^Random: size must be a non-negative integer or a tuple of such; got "):
+        with pytest.raises(ValueError, match=r"^Random: size must be a non-negative integer or a tuple of such; got "):
             draw(1.0, size)
     for sampler in (rounded_gaussian, rounded_laplace):
         with pytest.raises(ValueError, match="size must be a non-negative integer; got "):

@@ -31,10 +31,10 @@ class SymmetricGaussian(dp.Mechanism):
     real-valued mechanism and has the same mu. Scales are rounded up, so mu is never exceeded.
 
     Args:
-        noise: "goe" (default) has off-diagonal variance s²/2, all that the guarantee needs. "triangular" draws the upper
-            triangle independently with variance s² (Dwork et al. 2014): the same mu, since the upper triangle moves
-            by at most Δ as well, for more noise. "paper" is σ(G + Gᵀ) with σ = s (Mangoubi and Vishnoi 2022): "goe"
-            with twice the noise; the loss stated is the one its proof claims, twice the true mu.
+        noise: "goe" (default) has off-diagonal variance s²/2, all that the guarantee needs. "triangular" draws the
+            upper triangle independently with variance s² (Dwork et al. 2014): the same mu for more noise, since the
+            upper triangle moves by up to Δ as well. "paper" is σ(G + Gᵀ) with σ = s (Mangoubi and Vishnoi 2022):
+            "goe" with twice the noise; the loss stated is the one its proof claims, twice the true mu.
 
     Guarantee:
         Gaussian loss with mu = level, for either neighbouring relation; worst case.

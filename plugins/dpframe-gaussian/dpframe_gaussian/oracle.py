@@ -35,12 +35,15 @@ class FirstOrder(dp.BoundOracle):
         return [_forecast(action, scenario.spectrum.array, scale)]
 
 
-def _forecast(action: TopSubspace | RankK, spectrum: np.ndarray[tuple[int], np.dtype[np.float64]], s: float) -> dp.Bound:
+def _forecast(
+    action: TopSubspace | RankK, spectrum: np.ndarray[tuple[int], np.dtype[np.float64]], s: float
+) -> dp.Bound:
     k, dim = action.k, len(spectrum)
     top, rest = spectrum[:k, None], spectrum[None, k:]
     gap = float(spectrum[k - 1] - spectrum[k]) if k < dim else math.inf
     assumption = dp.Assumption(
-        text=f"the gap below eigenvalue {k} is at least {GAP_FACTOR:g} s√d", holds=gap >= GAP_FACTOR * s * math.sqrt(dim)
+        text=f"the gap below eigenvalue {k} is at least {GAP_FACTOR:g} s√d",
+        holds=gap >= GAP_FACTOR * s * math.sqrt(dim),
     )
     with np.errstate(divide="ignore"):
         turns = 1.0 / (top - rest) ** 2
