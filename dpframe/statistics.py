@@ -140,6 +140,6 @@ class NormHistogram(Statistic):
         return {"counts": np.bincount(bins, minlength=len(self.edges) + 1).astype(np.int64)}
 
     def _squared_edges(self, bits: int) -> FloatArray:
-        """The largest integer squared length in each bin; below 2⁵³, so exact in float64."""
+        """The edges on the same grid, squared: integers below 2⁵³, so exact in float64."""
         per_step = Fraction(2**bits) / Fraction(self.edges[-1])
-        return np.array([float(math.floor((Fraction(edge) * per_step) ** 2)) for edge in self.edges])
+        return np.array([float(round(Fraction(edge) * per_step) ** 2) for edge in self.edges])

@@ -1,0 +1,180 @@
+"""Declared sensitivities against neighbours, in exact integers: never exceeded, and reached."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import dpframe as dp
+from dpframe import sensitivity
+from dpframe.lattice import RADIUS, inner_radius
+from tests.neighbours import Rows2D, moved, neighbour, parts
+
+RELATIONS = ("add-remove", "replace")
+R = float(RADIUS)
+
+
+def promise(dim: int, relation: str, contributions: int = 1, center: bool = False) -> dp.Rows:
+    """Rows whose lattice step is exactly one, so that integers map to themselves."""
+    norm = float(inner_radius(dim))
+    return dp.Rows(norm=norm, neighbors=relation, contributions=contributions, center=center, dim=dim)
+
+
+def unit_basis(dim: int, rank: int) -> dp.Subspace:
+    return dp.Subspace(np.eye(dim)[:, :rank])
+
+
+def skewed_basis(dim: int, rank: int) -> dp.Subspace:
+    return dp.Subspace(np.linalg.qr(np.random.default_rng(3).standard_normal((dim, dim)))[0][:, :rank])
+
+
+def statistics(dim: int) -> list[dp.Statistic]:
+    radius = inner_radius(dim) / 3
+    return [
+        dp.Moment(),
+        dp.BlockMoment(basis=unit_basis(dim, 2), radii=(radius, radius / 2)),
+        dp.BlockMoment(basis=skewed_basis(dim, 2), radii=(radius, radius)),
+        dp.NormHistogram(edges=(radius / 10, radius, 2 * radius)),
+    ]
+
+
+# Rows that stress the map: tiny, at the norm, just beyond it, huge, aligned, opposite, non-finite, half-integers.
+HARD = st.sampled_from([0.0, 0.5, -0.5, 1.0, R, -R, R + 1, -R - 1, 1e7, -1e7, 1e151, -1e151, 5e-324, np.nan, np.inf])
+ENTRIES = st.one_of(HARD, st.floats(-2 * R, 2 * R))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    values=hnp.arrays(np.float64, (6, 4), elements=ENTRIES),
+    replacement=hnp.arrays(np.float64, (3, 4), elements=ENTRIES),
+    at=st.integers(0, 3),
+    relation=st.sampled_from(RELATIONS),
+    contributions=st.sampled_from([1, 3]),
+    center=st.booleans(),
+)
+def test_neighbours_never_move_a_statistic_more_than_declared(
+    values: Rows2D, replacement: Rows2D, at: int, relation: str, contributions: int, center: bool
+) -> None:
+    other = neighbour(values, relation, replacement[:contributions], at)
+    for statistic in statistics(4):
+        centred = center and not isinstance(statistic, dp.BlockMoment)
+        rows = promise(4, relation, contributions, centred)
+        declared = statistic.sensitivity(rows)
+        for part, (l1, l2_squared) in moved(statistic, rows, values, other).items():
+            assert l2_squared <= declared[part].l2_squared, (statistic.name, part)
+            assert declared[part].l1 is None or l1 <= declared[part].l1, (statistic.name, part)  # type: ignore[operator]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    one=hnp.arrays(np.float64, (1, 1), elements=ENTRIES),
+    other=hnp.arrays(np.float64, (1, 1), elements=ENTRIES),
+    center=st.booleans(),
+    relation=st.sampled_from(RELATIONS),
+)
+def test_in_one_dimension_too(one: Rows2D, other: Rows2D, center: bool, relation: str) -> None:
+    rows = promise(1, relation, center=center)
+    changed = neighbour(one, relation, other, 0)
+    assert moved(dp.Moment(), rows, one, changed)["moment"][1] <= dp.Moment().sensitivity(rows)["moment"].l2_squared
+
+
+def worst_moment_rows(dim: int, relation: str, center: bool) -> tuple[Rows2D, Rows2D]:
+    """The row to remove or replace, and its replacement, that move the moment most."""
+    first = np.zeros((1, dim))
+    first[0, 0] = R
+    other = np.zeros((1, dim))
+    if dim == 1:
+        other[0, 0] = -R if center else 0.0
+    elif not center:
+        other[0, 1] = R
+    else:
+        # Inner product −c² with c = R/2, in integers: 1 + 9 + 4 + 1 + 1 = 16.
+        other[0, :5] = np.array([-1, 3, 2, 1, 1]) * R / 4
+    return first, other
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("contributions", [1, 3])
+@pytest.mark.parametrize(("dim", "center"), [(1, False), (1, True), (6, False), (6, True)])
+def test_the_declared_moment_sensitivity_is_reached(dim: int, center: bool, relation: str, contributions: int) -> None:
+    rows = promise(dim, relation, contributions, center)
+    first, other = worst_moment_rows(dim, relation, center)
+    background = np.full((2, dim), 17.0)
+    one = np.concatenate([np.repeat(first, contributions, axis=0), background])
+    two = neighbour(one, relation, np.repeat(other, contributions, axis=0), 0)
+    declared = dp.Moment().sensitivity(rows)["moment"].l2_squared
+    assert declared == moved(dp.Moment(), rows, one, two)["moment"][1]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("contributions", [1, 3])
+def test_the_declared_block_and_histogram_sensitivities_are_reached(relation: str, contributions: int) -> None:
+    dim, rank = 5, 2
+    rows = promise(dim, relation, contributions)
+    alpha, beta = inner_radius(rank) / 4, inner_radius(dim - rank) / 8
+    statistic = dp.BlockMoment(basis=unit_basis(dim, rank), radii=(alpha, beta))
+    full_signal, full_residual = RADIUS / 4, RADIUS / 8  # what rounds to the radius itself on each lattice
+
+    def row(*entries: float) -> Rows2D:
+        return np.tile(np.array([[*entries]]), (contributions, 1))
+
+    cases = {
+        "signal": (row(full_signal, 0, 0, 0, 0), row(0, full_signal, 0, 0, 0)),
+        "cross": (row(full_signal, 0, full_residual, 0, 0), row(full_signal, 0, -full_residual, 0, 0)),
+        "residual": (row(0, 0, full_residual, 0, 0), row(0, 0, 0, 0, 0)),
+    }
+    declared = statistic.sensitivity(rows)
+    for part, (one, other) in cases.items():
+        assert declared[part].l2_squared == moved(statistic, rows, one, neighbour(one, relation, other, 0))[part][1]
+
+    histogram = dp.NormHistogram(edges=(1.0, 10.0))
+    one, other = row(0.5, 0, 0, 0, 0), row(5.0, 0, 0, 0, 0)
+    expected = histogram.sensitivity(rows)["counts"]
+    assert (expected.l1, expected.l2_squared) == moved(histogram, rows, one, neighbour(one, relation, other, 0))[
+        "counts"
+    ]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("dim", [1, 2, 5])
+def test_eigenvalues_move_no_more_than_declared_and_reach_it(relation: str, dim: int) -> None:
+    rows = promise(dim, relation)
+    declared = sensitivity.eigenvalues(rows)
+    assert declared.l1 is not None
+
+    def spectrum(values: Rows2D) -> Rows2D:
+        return np.linalg.eigvalsh(parts(dp.Moment(), rows, values)["moment"])
+
+    # Well separated eigenvalues: taking a row off the first and giving one to the second moves both fully.
+    separated = np.repeat(np.eye(dim) * R, [3 * (dim - i) for i in range(dim)], axis=0)
+    rng = np.random.default_rng(11)
+    cases = [(*worst_moment_rows(dim, relation, False), separated)]
+    for _ in range(300):
+        one, other = rng.standard_normal((2, 1, dim)) * R
+        cases.append((one, other, rng.standard_normal((4, dim)) * R))
+    distances = []
+    for one, other, background in cases:
+        data = np.concatenate([one, background])
+        distances.append(spectrum(data) - spectrum(neighbour(data, relation, other, 0)))
+    assert declared.l1 == pytest.approx(max(np.abs(distance).sum() for distance in distances), rel=1e-9)
+    assert declared.l2_squared == pytest.approx(max((distance**2).sum() for distance in distances), rel=1e-9)
+
+
+def test_contributions_multiply_every_sensitivity() -> None:
+    for statistic in statistics(4):
+        for relation in RELATIONS:
+            one = statistic.sensitivity(promise(4, relation, 1))
+            three = statistic.sensitivity(promise(4, relation, 3))
+            assert {part: 9 * each.l2_squared for part, each in one.items()} == {
+                part: each.l2_squared for part, each in three.items()
+            }
+
+
+def test_the_relations_differ_so_one_cannot_stand_in_for_the_other() -> None:
+    for center in (False, True):
+        add = dp.Moment().sensitivity(promise(6, "add-remove", center=center))["moment"].l2_squared
+        replace = dp.Moment().sensitivity(promise(6, "replace", center=center))["moment"].l2_squared
+        assert 2 * add == replace

@@ -1,0 +1,163 @@
+"""Statistics are exact sums over rows, whatever the order, the layout or the chunking."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import dpframe as dp
+from dpframe import lattice
+from dpframe.runner import accumulate
+from dpframe.sources import block_rows, open_source
+from tests.neighbours import parts
+
+DIM, RANK = 33, 5  # a shape for which BLAS gives a row other last bits in another place
+ROWS = dp.Rows(norm=1.0, neighbors="add-remove", dim=DIM)
+CENTRED = dp.Rows(norm=1.0, neighbors="add-remove", dim=DIM, center=True)
+BASIS = dp.Subspace(np.linalg.qr(np.random.default_rng(8).standard_normal((DIM, RANK)))[0])
+STATISTICS: list[tuple[dp.Statistic, dp.Rows]] = [
+    (dp.Moment(), ROWS),
+    (dp.Moment(), CENTRED),
+    (dp.BlockMoment(basis=BASIS, radii=(0.7, 0.4)), ROWS),
+    (dp.NormHistogram(edges=(0.25, 0.5, 1.0, 1.5)), ROWS),
+]
+
+
+def awkward_rows(n: int, seed: int = 0) -> NDArray[np.float64]:
+    """Rows of all sizes: most near the norm, some far beyond, some with denormals."""
+    rng = np.random.default_rng(seed)
+    values = rng.standard_normal((n, DIM)) * rng.choice([0.05, 0.17, 3.0, 1e151, 1e-320], size=(n, 1))
+    values[::97] = 0.0
+    return values
+
+
+def total(statistic: dp.Statistic, rows: dp.Rows, data: Any) -> dict[str, list[int]]:
+    found = accumulate(open_source(data, rows).blocks(), [statistic], rows)[statistic]
+    return {name: part.ravel().tolist() for name, part in found.items()}
+
+
+@pytest.mark.parametrize(("statistic", "rows"), STATISTICS)
+def test_chunking_order_layout_and_padding_change_no_bit(statistic: dp.Statistic, rows: dp.Rows) -> None:
+    values = awkward_rows(5000)
+    expected = total(statistic, rows, values)
+    rng = np.random.default_rng(1)
+    for size in (1, 13, 256, 1001, 5000):
+        subset = values if size > 1 else values[:300]
+        wanted = expected if size > 1 else total(statistic, rows, subset)
+        assert wanted == total(statistic, rows, [subset[i : i + size] for i in range(0, len(subset), size)])
+    assert expected == total(statistic, rows, np.asfortranarray(values))
+    assert expected == total(statistic, rows, values[rng.permutation(len(values))])
+    assert expected == total(statistic, rows, values[::-1])
+    spread = np.zeros((2 * len(values), 2 * DIM))
+    spread[::2, ::2] = values
+    assert expected == total(statistic, rows, spread[::2, ::2])
+
+
+@pytest.mark.parametrize(("statistic", "rows"), STATISTICS[:3])
+def test_inserting_or_deleting_zero_rows_changes_no_bit_of_a_moment(statistic: dp.Statistic, rows: dp.Rows) -> None:
+    # A zero row of a centred plan does count; of any other it must not, wherever it stands.
+    values = awkward_rows(600)
+    rng = np.random.default_rng(2)
+    expected = total(statistic, rows, values)
+    for _ in range(20):
+        where = np.sort(rng.choice(len(values), size=rng.integers(1, 8)))
+        padded = np.insert(values, where, np.nan if rows.center else 0.0, axis=0)
+        assert expected == total(statistic, rows, padded)
+        assert expected == total(statistic, rows, [padded[:311], padded[311:]])
+
+
+@pytest.mark.parametrize(("statistic", "rows"), STATISTICS)
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_row_with_a_non_finite_entry_equals_that_row_left_out(
+    statistic: dp.Statistic, rows: dp.Rows, bad: float
+) -> None:
+    values = awkward_rows(400)
+    without = np.delete(values, [0, 17, 399], axis=0)
+    values[[0, 17, 399], [0, 3, DIM - 1]] = bad
+    assert total(statistic, rows, without) == total(statistic, rows, values)
+
+
+@pytest.mark.parametrize(("statistic", "rows"), STATISTICS)
+def test_float32_and_float64_copies_of_the_same_values_agree(statistic: dp.Statistic, rows: dp.Rows) -> None:
+    values = np.random.default_rng(4).standard_normal((3000, DIM)).astype(np.float32)
+    assert total(statistic, rows, values) == total(statistic, rows, values.astype(np.float64))
+
+
+@pytest.mark.parametrize(("statistic", "rows"), STATISTICS)
+def test_no_rows_give_zero(statistic: dp.Statistic, rows: dp.Rows) -> None:
+    found = total(statistic, rows, np.zeros((0, DIM)))
+    assert all(not any(part) for part in found.values())
+    assert found.keys() == total(statistic, rows, awkward_rows(3)).keys()
+
+
+def test_float_norms_and_projections_would_fail_these_tests() -> None:
+    """The effect that the integer map defends against is real: last bits depend on a row's place and layout."""
+    values = np.random.default_rng(0).standard_normal((200, DIM))
+    padded = np.concatenate([np.zeros((1, DIM)), values])
+    columns_first = np.asfortranarray(values)
+    moved_by_place = not np.array_equal(values @ BASIS.array, (padded @ BASIS.array)[1:])
+    squares = [np.einsum("ij,ij->i", each, each) for each in (values, columns_first)]
+    assert moved_by_place or not np.array_equal(*squares)
+
+
+def test_moment_is_the_second_moment_of_the_clipped_rows() -> None:
+    values = np.random.default_rng(3).standard_normal((2000, DIM))
+    clipped = values / np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1.0)
+    moment = dp.Moment.value(parts(dp.Moment(), ROWS, values)["moment"], ROWS)
+    assert np.abs(moment.array - clipped.T @ clipped).max() < 2000 * ROWS.step / 10
+
+
+def test_centred_moment_gives_count_and_sums() -> None:
+    values = np.random.default_rng(3).standard_normal((500, DIM)) * 0.05
+    moment = dp.Moment.value(parts(dp.Moment(), CENTRED, values)["moment"], CENTRED)
+    assert isinstance(moment, dp.AugmentedMoment)
+    assert moment.array[-1, -1] / moment.constant**2 == pytest.approx(500, rel=1e-12)
+    assert np.abs(moment.array[:-1, -1] / moment.constant - values.sum(axis=0)).max() < 500 * CENTRED.step
+
+
+def test_block_moment_is_the_clipped_second_moment_in_the_basis() -> None:
+    values = np.random.default_rng(6).standard_normal((1500, DIM)) * 0.15
+    rows = dp.Rows(norm=100.0, neighbors="replace", dim=DIM)
+    alpha, beta = 0.5, 0.3
+    statistic = dp.BlockMoment(basis=BASIS, radii=(alpha, beta))
+    found = parts(statistic, rows, values)
+    complement = np.linalg.qr(BASIS.array, mode="complete")[0][:, RANK:]
+
+    def clip(block: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
+        return block * np.minimum(1.0, radius / np.linalg.norm(block, axis=1, keepdims=True))
+
+    a, b = clip(values @ BASIS.array, alpha), clip(values @ complement, beta)
+    step_a, step_b = alpha / lattice.inner_radius(RANK), beta / lattice.inner_radius(DIM - RANK)
+    tolerance = 1500 * 0.01 * 0.05  # the outer lattice step is 100/2^16
+    assert np.abs(found["signal"] * step_a**2 - a.T @ a).max() < tolerance
+    assert np.abs(found["cross"] * step_a * step_b - a.T @ b).max() < tolerance
+    assert abs(found["residual"] * step_b**2 - (b**2).sum()) < tolerance
+
+
+def test_norm_histogram_counts_lengths_up_to_each_edge() -> None:
+    lengths = np.array([0.0, 0.2, 0.25, 0.26, 0.5, 0.9, 1.0, 1.2, 1.5, 1.6, 1e200, 1e-300])
+    values = np.zeros((len(lengths), DIM))
+    values[np.arange(len(lengths)), np.arange(len(lengths)) % DIM] = lengths
+    counts = parts(dp.NormHistogram(edges=(0.25, 0.5, 1.0, 1.5)), ROWS, values)["counts"]
+    expected = [4, 2, 2, 2, 2]
+    assert expected == counts.tolist()
+
+
+@pytest.mark.parametrize("edges", [(), (0.0, 1.0), (1.0, 1.0), (2.0, 1.0), (1.0, float("inf")), ("a",)])
+def test_edges_must_increase(edges: Any) -> None:
+    with pytest.raises(dp.PlanError, match=r"NormHistogram\.edges must be increasing positive numbers"):
+        dp.NormHistogram(edges=edges)
+
+
+@pytest.mark.parametrize("radii", [(1.0,), (1.0, 0.0), (-1.0, 1.0), (1.0, float("nan"))])
+def test_radii_must_be_two_positive_numbers(radii: Any) -> None:
+    with pytest.raises(dp.PlanError, match=r"BlockMoment\.radii must be two positive numbers"):
+        dp.BlockMoment(basis=BASIS, radii=radii)
+
+
+@pytest.mark.parametrize("dim", [1, 6, 100, 1000, 20_000])
+def test_blocks_keep_the_gram_matrix_exact(dim: int) -> None:
+    assert 1 <= block_rows(dim) <= lattice.MAX_BLOCK_ROWS
