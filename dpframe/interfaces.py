@@ -131,6 +131,9 @@ class Mechanism(ABC):
     def check(self, rows: Rows) -> None:
         """Raise PlanError where the promise does not suit this mechanism; the dimension may still be unknown."""
 
+    def check_level(self, rows: Rows, level: float) -> None:
+        """Raise PlanError where this mechanism cannot serve the level that the plan solved for it."""
+
     def noise(self, rows: Rows, level: float) -> Mapping[str, float]:
         """Standard deviations of the noise by name, in the units of the release; for reports and forecasts."""
         return {}

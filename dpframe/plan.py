@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -86,11 +87,9 @@ class Plan:
             action = step.action
             assert not isinstance(action, Recipe)  # recipes are written out
             statistics = action.reads() if isinstance(action, Mechanism) else ()
-            for part in (action, *statistics):
-                try:
+            with _naming(step):
+                for part in (action, *statistics):
                     part.check(self.rows)
-                except PlanError as error:
-                    raise PlanError(f"step {step.name!r}: {error}") from None
 
     @cached_property
     def kinds(self) -> dict[str, type[Kind]]:
@@ -133,7 +132,7 @@ class Plan:
         """The losses of all releases when free ones run at weight · scale."""
         found = {}
         for step, mechanism in self.releases:
-            loss = mechanism.loss(self.rows, step.weight * scale if step.level is None else step.level)
+            loss = mechanism.loss(self.rows, _level(step, scale))
             found[step.name] = loss if isinstance(loss, tuple) else (loss,)
         return found
 
@@ -150,8 +149,12 @@ class Plan:
         if scale is None or (not self._free and epsilon_at(scale) > self.budget.epsilon):
             raise self._too_expensive(chosen)
         losses = self.losses_at(scale)
+        levels = {step.name: _level(step, scale) for step, _ in self.releases}
+        for step, mechanism in self.releases:
+            with _naming(step):
+                mechanism.check_level(self.rows, levels[step.name])
         return Pricing(
-            levels={s.name: s.weight * scale if s.level is None else s.level for s, _ in self.releases},
+            levels=levels,
             losses=losses,
             spent=Budget(epsilon=self._composed(chosen, losses), delta=self.budget.delta),
         )
@@ -224,6 +227,19 @@ class Plan:
         from dpframe.runner import run
 
         return run(self, data, insecure_seed=insecure_seed)
+
+
+def _level(step: Step, scale: float) -> float:
+    return step.weight * scale if step.level is None else step.level
+
+
+@contextmanager
+def _naming(step: Step) -> Iterator[None]:
+    """Put the name of the step before whatever it refuses."""
+    try:
+        yield
+    except PlanError as error:
+        raise PlanError(f"step {step.name!r}: {error}") from None
 
 
 def _check_supported(chosen: Accountant, losses: dict[str, tuple[PrivacyLoss, ...]]) -> None:

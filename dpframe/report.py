@@ -13,7 +13,7 @@ from dpframe.bounds import Bound, Scenario
 from dpframe.budget import Budget
 from dpframe.errors import PlanError
 from dpframe.interfaces import Mechanism, Ref, references
-from dpframe.kinds import Kind
+from dpframe.kinds import Kind, Spectrum
 from dpframe.render import Printable
 from dpframe.rows import Rows
 
@@ -100,13 +100,12 @@ class Explanation(Printable):
 
 def explain(plan: Plan, *, dim: int | None, spectrum: Sequence[float] | None) -> Explanation:
     """See :meth:`dpframe.Plan.explain`."""
-    known = dim if dim is not None else plan.rows.dim
-    if known is None and spectrum is not None:
-        known = len(spectrum)
+    assumed = None if spectrum is None else Spectrum.of(spectrum)
+    known = dim or plan.rows.dim or (None if assumed is None else len(assumed.array))
     scenario = None
     if known is not None:
         plan = plan.bind(known)
-        scenario = Scenario(dim=known, spectrum=spectrum)
+        scenario = Scenario(dim=known, spectrum=assumed)
     forecasts = {step.name: _bounds(plan, step.name, scenario) for step in plan.steps}
     return Explanation(statement=statement(plan), scenario=scenario, forecasts=forecasts)
 

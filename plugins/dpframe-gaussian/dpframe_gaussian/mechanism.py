@@ -59,12 +59,14 @@ class SymmetricGaussian(dp.Mechanism):
         return dp.Moment.kind(rows)
 
     def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
+        return dp.losses.Gaussian(mu=level)
+
+    def check_level(self, rows: dp.Rows, level: float) -> None:
         if level < SMALLEST_LEVEL * rows.contributions:
             raise dp.PlanError(
                 f"'gaussian' needs a level of at least {SMALLEST_LEVEL * rows.contributions:.3g}; got {level:.3g}. "
                 "Raise the budget or this step's share."
             )
-        return dp.losses.Gaussian(mu=level)
 
     def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
         exact = data.moment

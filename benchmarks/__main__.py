@@ -1,0 +1,46 @@
+"""`python -m benchmarks [section ...]`: measure, print, and write results.json and RESULTS.md."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib import import_module
+
+from rich.console import Console
+
+from benchmarks import machine, report
+from benchmarks.progress import Progress, progress
+from benchmarks.table import Table
+
+SECTIONS = {"moment": "moment", "noise": "noise", "utility": "utility", "import": "imports", "eigen": "eigen"}
+"""Modules by the name of their section, in the order in which they run."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure dpframe beside what else there is.")
+    parser.add_argument("sections", nargs="*", metavar="section", help=f"any of {', '.join(SECTIONS)}; all unless said")
+    asked = parser.parse_args().sections
+    if unknown := [name for name in asked if name not in SECTIONS]:
+        parser.error(f"there is no section {unknown[0]!r}; there is: {', '.join(SECTIONS)}")
+    console = Console()
+    here = machine.facts()
+    there, earlier = report.load()
+    known = earlier if here == there else {}  # figures of another machine or other versions do not mix with these
+    for name in SECTIONS:
+        if name in asked or not asked:
+            known[name] = _measured(name, console)
+            report.show(known[name], console)
+            report.save(here, {name: known[name] for name in SECTIONS if name in known})
+
+
+def _measured(name: str, console: Console) -> report.Measured:
+    measure: Callable[[Progress], Table] = import_module(f"benchmarks.{SECTIONS[name]}").measure
+    others = machine.load_meter()
+    with progress(name, console) as bar:
+        table = measure(bar)
+    return report.Measured(table=table, date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M"), others=others())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Leading eigenpairs: Lanczos or a dense solver? Measures what the constants of dpframe.postprocess.eigen decide."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from benchmarks.progress import Progress
+from benchmarks.table import Row, Table, at_most
+from benchmarks.timing import medians, timed
+from dpframe.lattice import FloatArray
+from dpframe.postprocess import eigen
+
+DIMS = (200, 500, 1000, 2000)
+FEW = 5
+SHARES = (50, 20, 10, 5)
+"""One eigenpair in so many: where Lanczos stops to pay."""
+SHARE_DIMS = (500, 1000)
+REPETITIONS = 7
+WANTED = 1.25
+
+FULL, DENSE, LANCZOS = "numpy eigh", "dense, k only", "Lanczos"
+
+
+def measure(progress: Progress) -> Table:
+    """Every size and share, on spikes in noise and on noise alone."""
+    cases = [(dim, FEW) for dim in DIMS] + [(dim, dim // share) for dim in SHARE_DIMS for share in SHARES]
+    progress.expect(2 * len(cases) * (REPETITIONS + 1))
+    rows = [_compare(dim, k, spikes, progress) for spikes in (True, False) for dim, k in cases]
+    return Table(
+        title="Leading eigenpairs, in milliseconds",
+        notes=(
+            "GOE noise of unit scale, with k spikes at 2 to 4 times its edge or without any; "
+            f"median of {REPETITIONS} rounds in turns.",
+            f"top_eigenpairs takes Lanczos from dimension {eigen.LANCZOS_DIM} on, for at most one eigenpair in "
+            f"{eigen.LANCZOS_SHARE}; the ratio is of its choice to the faster of the two methods.",
+        ),
+        rows=tuple(rows),
+    )
+
+
+def _compare(dim: int, k: int, spikes: bool, progress: Progress) -> Row:
+    matrix = _matrix(dim, k if spikes else 0)
+    milliseconds = {
+        name: 1000 * seconds
+        for name, seconds in medians(
+            {
+                FULL: timed(lambda: np.linalg.eigh(matrix)),
+                DENSE: timed(_forced(matrix, k, LANCZOS_DIM=dim + 1)),
+                LANCZOS: timed(_forced(matrix, k, LANCZOS_DIM=0, LANCZOS_SHARE=0)),
+            },
+            REPETITIONS,
+            progress,
+        ).items()
+    }
+    chosen = LANCZOS if dim >= eigen.LANCZOS_DIM and k * eigen.LANCZOS_SHARE <= dim else DENSE
+    ratio = milliseconds[chosen] / min(milliseconds[DENSE], milliseconds[LANCZOS])
+    return Row(
+        what=f"d = {dim}, k = {k}, {'spikes' if spikes else 'noise alone'}",
+        figures={**milliseconds, "chosen": chosen, "ratio": ratio},
+        goal=f"ratio at most {WANTED:g}",
+        verdict=at_most(ratio, WANTED),
+    )
+
+
+def _forced(matrix: FloatArray, k: int, **constants: int) -> Callable[[], Any]:
+    def run() -> object:
+        with patch.multiple(eigen, **constants):
+            return eigen.top_eigenpairs(matrix, k)
+
+    return run
+
+
+def _matrix(dim: int, spikes: int) -> FloatArray:
+    """GOE noise, whose edge is at √(2·dim), and as many spikes."""
+    rng = np.random.default_rng(dim)
+    noise = rng.standard_normal((dim, dim))
+    matrix: FloatArray = (noise + noise.T) / 2
+    if spikes:
+        basis = np.linalg.qr(rng.standard_normal((dim, spikes)))[0]
+        matrix += (basis * np.linspace(4, 2, spikes) * math.sqrt(2 * dim)) @ basis.T
+    return matrix

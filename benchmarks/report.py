@@ -1,0 +1,103 @@
+"""Results as a table on the terminal, as JSON and as a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import attrs
+from rich import box
+from rich.console import Console
+from rich.table import Table as RichTable
+
+from benchmarks.table import Row, Table, shown
+
+JSON = Path(__file__).parent / "results.json"
+PAGE = Path(__file__).parent / "RESULTS.md"
+
+QUIET = 0.05
+"""With more of the machine than this in other hands, timings are not to be trusted."""
+
+
+@attrs.frozen(kw_only=True)
+class Measured:
+    """A section that was run.
+
+    Args:
+        table: its figures.
+        date: when, in UTC.
+        others: the share of the machine that went to other processes meanwhile, where it is known.
+    """
+
+    table: Table
+    date: str
+    others: float | None
+
+    @property
+    def circumstances(self) -> str:
+        """When it was measured, and whether the machine was quiet."""
+        if self.others is None:
+            return f"Measured {self.date}; what else the machine did is not known."
+        warning = "" if self.others <= QUIET else " — not quiet: measure again before using these timings"
+        return f"Measured {self.date}; other processes took {self.others:.0%} of the machine{warning}."
+
+
+def show(measured: Measured, console: Console) -> None:
+    """Print a section."""
+    table = measured.table
+    drawn = RichTable(title=table.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    drawn.add_column("what", overflow="fold")
+    for column in table.columns:
+        drawn.add_column(column, justify="right")
+    drawn.add_column("goal", overflow="fold")
+    drawn.add_column("verdict", overflow="fold")
+    for row in table.rows:
+        style = {"met": "green", "not": "yellow"}.get(row.verdict.partition(" ")[0], "")
+        drawn.add_row(row.what, *_cells(row, table.columns), row.goal, f"[{style}]{row.verdict}[/]" if style else "")
+    console.print(drawn)
+    for note in (*table.notes, measured.circumstances):
+        console.print(note, style="dim", highlight=False)
+    console.print()
+
+
+def load() -> tuple[dict[str, str], dict[str, Measured]]:
+    """The machine and the sections of the last results; empty where there are none."""
+    if not JSON.exists():
+        return {}, {}
+    content = json.loads(JSON.read_text(encoding="utf-8"))
+    return content["machine"], {name: _section(found) for name, found in content["sections"].items()}
+
+
+def _section(found: dict[str, Any]) -> Measured:
+    table = found["table"]
+    rows = tuple(Row(**row) for row in table["rows"])
+    return Measured(
+        table=Table(title=table["title"], notes=tuple(table["notes"]), rows=rows),
+        date=found["date"],
+        others=found["others"],
+    )
+
+
+def save(machine: dict[str, str], sections: dict[str, Measured]) -> None:
+    """Write results.json and the page made from it."""
+    content = {"machine": machine, "sections": {name: attrs.asdict(section) for name, section in sections.items()}}
+    JSON.write_text(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    PAGE.write_text(_page(machine, sections), encoding="utf-8")
+
+
+def _page(machine: dict[str, str], sections: dict[str, Measured]) -> str:
+    lines = ["# Benchmark results", "", "Written by `make bench`, which measures everything anew; not edited by hand.", ""]
+    lines += ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in machine.items()), ""]
+    for section in sections.values():
+        table = section.table
+        lines += [f"## {table.title}", ""]
+        lines += ["| what | " + " | ".join(table.columns) + " | goal | verdict |"]
+        lines += ["|---|" + "---:|" * len(table.columns) + "---|---|"]
+        lines += [f"| {' | '.join([row.what, *_cells(row, table.columns), row.goal, row.verdict])} |" for row in table.rows]
+        lines += ["", *(f"{note}\n" for note in (*table.notes, section.circumstances))]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _cells(row: Row, columns: list[str]) -> list[str]:
+    return [shown(row.figures[column]) if column in row.figures else "" for column in columns]

@@ -1,0 +1,117 @@
+"""Composition and calibration against closed forms computed elsewhere."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+
+import dpframe as dp
+from dpframe.accounting.calibrate import largest_scale
+from dpframe.accounting.gdp import gaussian_delta, gaussian_epsilon
+
+GDP = dp.accountant("gdp")
+
+
+def reference_delta(mu: float, epsilon: float) -> mpf:
+    """Balle and Wang's curve with 80 digits, by a library of its own."""
+    with mp.workdps(80):
+        m, e = mpf(mu), mpf(epsilon)
+        return mp.ncdf(m / 2 - e / m) - mp.exp(e) * mp.ncdf(-m / 2 - e / m)
+
+
+@pytest.mark.parametrize(("epsilon", "multiplier"), [(0.1, 36.304690), (1.0, 4.224679), (4.0, 1.193519)])
+def test_noise_multipliers_at_delta_one_in_a_million(epsilon: float, multiplier: float) -> None:
+    scale = largest_scale(lambda mu: GDP.epsilon([dp.losses.Gaussian(mu=mu)], 1e-6), epsilon)
+    assert scale is not None
+    assert multiplier == pytest.approx(1 / scale, abs=5e-7)
+
+
+@pytest.mark.parametrize(
+    ("count", "sigma", "epsilon"), [(1, 10, 0.396857), (10, 5, 2.921601), (1000, 10, 19.423656), (1000, 50, 2.921601)]
+)
+def test_published_compositions(count: int, sigma: float, epsilon: float) -> None:
+    losses = [dp.losses.Gaussian(mu=1 / sigma)] * count
+    assert epsilon == pytest.approx(GDP.epsilon(losses, 1e-6), abs=1e-6)
+
+
+@settings(max_examples=150, deadline=None)
+@given(mu=st.floats(1e-4, 20.0), epsilon=st.floats(0.0, 50.0))
+def test_delta_is_never_below_the_curve_and_tight_to_rounding(mu: float, epsilon: float) -> None:
+    stated = gaussian_delta(Fraction(mu) ** 2, epsilon)
+    exact = reference_delta(mu, epsilon)
+    assert stated >= exact
+    assert stated <= float(exact) * (1 + 1e-14) + 5e-324
+
+
+@settings(max_examples=100, deadline=None)
+@given(mu=st.floats(1e-4, 10.0), log_delta=st.floats(-600.0, -0.1))
+def test_epsilon_is_never_below_the_curve_and_tight(mu: float, log_delta: float) -> None:
+    delta = math.exp(log_delta)
+    epsilon = gaussian_epsilon(Fraction(mu) ** 2, delta)
+    assert reference_delta(mu, epsilon) <= delta
+    if epsilon > 0.0:
+        assert reference_delta(mu, epsilon * (1 - 1e-9)) > delta
+
+
+def test_gaussian_edges() -> None:
+    assert GDP.epsilon([], 1e-6) == 0.0
+    assert GDP.epsilon([dp.losses.Gaussian(mu=0.0)], 0.0) == 0.0
+    assert math.isinf(GDP.epsilon([dp.losses.Gaussian(mu=1.0)], 0.0))
+    assert GDP.epsilon([dp.losses.Gaussian(mu=0.1)], 0.5) == 0.0
+    assert GDP.delta([], 1.0) == 0.0
+
+
+@settings(max_examples=60, deadline=None)
+@given(mus=st.lists(st.floats(1e-3, 3.0), min_size=2, max_size=6), data=st.data())
+def test_composition_ignores_order_and_grows(mus: list[float], data: st.DataObject) -> None:
+    losses = [dp.losses.Gaussian(mu=mu) for mu in mus]
+    shuffled = data.draw(st.permutations(losses))
+    assert GDP.epsilon(losses, 1e-5) == GDP.epsilon(shuffled, 1e-5)
+    assert GDP.epsilon(losses, 1e-5) >= GDP.epsilon(losses[:-1], 1e-5)
+    assert GDP.epsilon(losses, 1e-5) <= GDP.epsilon(losses, 1e-6)
+
+
+def test_pure_losses_add_without_rounding_down() -> None:
+    pure = dp.accountant("pure")
+    losses = [dp.losses.Pure(epsilon=0.1), dp.losses.Laplace(epsilon=0.2), dp.losses.BoundedRange(epsilon=0.3)]
+    total = Fraction(0.1) + Fraction(0.2) + Fraction(0.3)
+    assert total <= Fraction(pure.epsilon(losses, 0.0)) <= total + Fraction(2) ** -53
+    assert pure.epsilon([dp.losses.Pure(epsilon=1.0)], 0.0) == 1.0
+    assert pure.delta([dp.losses.Pure(epsilon=1.0)], 1.0) == 0.0
+    # Randomised response: P(1) = e/(1+e) under one input, 1/(1+e) under the other.
+    expected = math.e / (1 + math.e) - math.exp(0.5) / (1 + math.e)
+    assert expected == pytest.approx(pure.delta([dp.losses.Pure(epsilon=1.0)], 0.5), rel=1e-12)
+
+
+def test_auto_takes_the_tightest_that_supports_all_and_refuses_by_name() -> None:
+    auto = dp.accountant("auto")
+    assert GDP.epsilon([dp.losses.Gaussian(mu=0.5)], 1e-6) == auto.epsilon([dp.losses.Gaussian(mu=0.5)], 1e-6)
+    assert auto.epsilon([dp.losses.Pure(epsilon=0.5)], 1e-6) == 0.5
+    with pytest.raises(dp.PlanError, match="no installed accountant composes Gaussian, Pure losses"):
+        auto.epsilon([dp.losses.Gaussian(mu=0.5), dp.losses.Pure(epsilon=1.0)], 1e-6)
+    assert not auto.supports(dp.losses.ModelBased(loss=dp.losses.Pure(epsilon=1.0), model="spiked", failure="1/n"))
+
+
+def test_implied_losses_hold() -> None:
+    assert dp.losses.ZCDP(rho=0.125) in dp.losses.Gaussian(mu=0.5).implies()
+    assert dp.losses.ZCDP(rho=0.5) in dp.losses.BoundedRange(epsilon=2.0).implies()
+    for loss in (dp.losses.Laplace(epsilon=1.5), dp.losses.BoundedRange(epsilon=1.5)):
+        assert dp.losses.Pure(epsilon=1.5) in loss.implies()
+
+
+@pytest.mark.parametrize("slope", [1e-6, 1.0, 1e6])
+def test_the_largest_scale_meets_the_budget_from_below(slope: float) -> None:
+    scale = largest_scale(lambda t: slope * t, 0.7)
+    assert scale is not None
+    assert slope * scale <= 0.7
+    assert slope * scale * (1 + 1e-12) > 0.7
+
+
+def test_no_scale_fits_where_every_one_is_too_expensive() -> None:
+    assert largest_scale(lambda t: 1.0 + t, 0.5) is None
+    assert largest_scale(lambda t: math.inf, 0.5) is None
