@@ -18,7 +18,7 @@ SECTIONS = {"moment": "moment", "noise": "noise", "utility": "utility", "import"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure dpframe beside what else there is.")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure dpframe and its peers.")
     parser.add_argument("sections", nargs="*", metavar="section", help=f"any of {', '.join(SECTIONS)}; all unless said")
     asked = parser.parse_args().sections
     if unknown := [name for name in asked if name not in SECTIONS]:

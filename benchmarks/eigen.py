@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -50,8 +49,8 @@ def _compare(dim: int, k: int, spikes: bool, progress: Progress) -> Row:
         for name, seconds in medians(
             {
                 FULL: timed(lambda: np.linalg.eigh(matrix)),
-                DENSE: timed(_forced(matrix, k, LANCZOS_DIM=dim + 1)),
-                LANCZOS: timed(_forced(matrix, k, LANCZOS_DIM=0, LANCZOS_SHARE=0)),
+                DENSE: timed(_forced(matrix, k, from_dim=dim + 1)),
+                LANCZOS: timed(_forced(matrix, k, from_dim=0)),
             },
             REPETITIONS,
             progress,
@@ -67,9 +66,9 @@ def _compare(dim: int, k: int, spikes: bool, progress: Progress) -> Row:
     )
 
 
-def _forced(matrix: FloatArray, k: int, **constants: int) -> Callable[[], Any]:
+def _forced(matrix: FloatArray, k: int, from_dim: int) -> Callable[[], object]:
     def run() -> object:
-        with patch.multiple(eigen, **constants):
+        with patch.multiple(eigen, LANCZOS_DIM=from_dim, LANCZOS_SHARE=0):
             return eigen.top_eigenpairs(matrix, k)
 
     return run

@@ -87,14 +87,15 @@ def save(machine: dict[str, str], sections: dict[str, Measured]) -> None:
 
 
 def _page(machine: dict[str, str], sections: dict[str, Measured]) -> str:
-    lines = ["# Benchmark results", "", "Written by `make bench`, which measures everything anew; not edited by hand.", ""]
+    lines = ["# Benchmark results", "", "Written by `make bench`; not edited by hand.", ""]
     lines += ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in machine.items()), ""]
     for section in sections.values():
         table = section.table
         lines += [f"## {table.title}", ""]
         lines += ["| what | " + " | ".join(table.columns) + " | goal | verdict |"]
         lines += ["|---|" + "---:|" * len(table.columns) + "---|---|"]
-        lines += [f"| {' | '.join([row.what, *_cells(row, table.columns), row.goal, row.verdict])} |" for row in table.rows]
+        for row in table.rows:
+            lines.append(f"| {' | '.join([row.what, *_cells(row, table.columns), row.goal, row.verdict])} |")
         lines += ["", *(f"{note}\n" for note in (*table.notes, section.circumstances))]
     return "\n".join(lines).rstrip() + "\n"
 

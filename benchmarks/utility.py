@@ -58,10 +58,10 @@ def measure(progress: Progress) -> Table:
     """All settings, every method on the same rows with the same seeds."""
     settings = [_spiked(*size) for size in SPIKED]
     notes = [
-        f"ε = {BUDGET.epsilon:g}, δ = {BUDGET.delta:g}, add-remove; median of {len(SEEDS)} seeds, shared by all methods. "
+        f"ε = {BUDGET.epsilon:g}, δ = {BUDGET.delta:g}, add-remove; median of {len(SEEDS)} seeds, the same for all. "
         "Error: ‖ÛÛᵀ − UUᵀ‖ in Frobenius norm, U the top eigenvectors of the moment of these rows without noise. "
         "Captured: tr(ÛᵀMÛ) / tr(UᵀMU).",
-        f"Spiked rows: k orthonormal directions of variance {SPIKE:g} on top of unit variance, new rows for every seed, "
+        f"Spiked rows: k orthonormal directions of variance {SPIKE:g} on top of unit variance, new for every seed, "
         f"with the public radius R² = (k + 4 ln n)·{SPIKE:g} + d. Digits: 1797 images of 8×8 pixels, divided by 128, "
         "norm 1.",
         "The classical calibration σ = Δ√(2 ln(1.25/δ))/ε is proved for ε < 1; here it is a yardstick. "

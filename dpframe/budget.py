@@ -12,14 +12,14 @@ class Budget:
     """An (epsilon, delta) guarantee: a promise when asked for, a fact when reported as spent.
 
     Args:
-        epsilon: how far one person may shift the odds of any outcome, on the log scale.
+        epsilon: how far one person may shift the odds of any outcome, on the log scale. A plan needs more than 0.
         delta: the probability mass exempt from that bound; 0 asks for pure differential privacy.
 
     >>> Budget(epsilon=1.0, delta=1e-6)
     Budget(epsilon=1.0, delta=1e-06)
     """
 
-    epsilon: float = attrs.field(converter=validators.as_float, validator=validators.number(above=0.0))
+    epsilon: float = attrs.field(converter=validators.as_float, validator=validators.number(at_least=0.0))
     delta: float = attrs.field(
         default=0.0, converter=validators.as_float, validator=validators.number(at_least=0.0, below=1.0)
     )

@@ -69,6 +69,8 @@ class Plan:
         for field, cls in (("rows", Rows), ("budget", Budget)):
             if not isinstance(getattr(self, field), cls):
                 raise PlanError(f"Plan.{field} must be a dp.{cls.__name__}; got {type(getattr(self, field)).__name__}.")
+        if self.budget.epsilon == 0.0:
+            raise PlanError("Plan.budget must have epsilon above 0; with epsilon=0 nothing can be released.")
         if not isinstance(self.steps, tuple) or not self.steps or not all(isinstance(s, Step) for s in self.steps):
             raise PlanError("a plan needs steps: a list of dp.release(...) and dp.derive(...), at least one.")
         self._check_steps()

@@ -19,10 +19,6 @@ NEIGHBORS = ("add-remove", "replace")
 NORM_LIMIT = 1e140  # squares of lattice steps must stay in float64
 
 
-def _tuple(values: Any) -> Any:
-    return tuple(values) if isinstance(values, list) else values
-
-
 @attrs.frozen
 class Column:
     """A numeric column with a public range.
@@ -93,7 +89,7 @@ class Category:
     """
 
     name: str = attrs.field(validator=attrs.validators.instance_of(str))
-    levels: tuple[str | float, ...] = attrs.field(converter=_tuple)
+    levels: tuple[str | float, ...] = attrs.field(converter=validators.as_tuple)
     missing: str | float | None = attrs.field(default=None, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
@@ -146,7 +142,7 @@ class Rows:
 
     neighbors: str | None = attrs.field(default=None)
     norm: float | None = attrs.field(default=None, converter=validators.as_float)
-    columns: tuple[Column | Category, ...] | None = attrs.field(default=None, converter=_tuple)
+    columns: tuple[Column | Category, ...] | None = attrs.field(default=None, converter=validators.as_tuple)
     center: bool = attrs.field(default=False, validator=validators.boolean)
     contributions: int = attrs.field(default=1, validator=validators.positive_int)
     dim: int | None = attrs.field(default=None, validator=attrs.validators.optional(validators.positive_int))

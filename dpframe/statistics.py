@@ -66,11 +66,15 @@ class BlockMoment(Statistic):
     name = "block-moment"
 
     basis: Any = input(Subspace)
-    radii: tuple[float, float] = attrs.field(converter=tuple)
+    radii: tuple[float, float] = attrs.field(converter=validators.as_tuple)
 
     @radii.validator
     def _check_radii(self, attribute: attrs.Attribute[Any], value: Any) -> None:
-        if len(value) != 2 or not all(validators.is_real(r) and 0 < r < math.inf for r in value):
+        if (
+            not isinstance(value, tuple)
+            or len(value) != 2
+            or not all(validators.is_real(r) and 0 < r < math.inf for r in value)
+        ):
             raise validators.refuse(self, "radii", "two positive numbers", value)
 
     def check(self, rows: Rows) -> None:
@@ -118,12 +122,12 @@ class NormHistogram(Statistic):
 
     name = "norm-histogram"
 
-    edges: tuple[float, ...] = attrs.field(converter=tuple)
+    edges: tuple[float, ...] = attrs.field(converter=validators.as_tuple)
 
     @edges.validator
     def _check_edges(self, attribute: attrs.Attribute[Any], value: Any) -> None:
-        numbers = bool(value) and all(validators.is_real(edge) and 0 < edge < math.inf for edge in value)
-        if not numbers or any(low >= high for low, high in itertools.pairwise(value)):
+        numbers = isinstance(value, tuple) and all(validators.is_real(edge) and 0 < edge < math.inf for edge in value)
+        if not value or not numbers or any(low >= high for low, high in itertools.pairwise(value)):
             raise validators.refuse(self, "edges", "increasing positive numbers, at least one", value)
 
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:

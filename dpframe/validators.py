@@ -36,6 +36,11 @@ def as_float(value: Any) -> Any:
     return float(value) if is_real(value) else value
 
 
+def as_tuple(values: Any) -> Any:
+    """A list or array as a tuple; anything else is left for the validator to refuse."""
+    return tuple(values) if isinstance(values, list | np.ndarray) else values
+
+
 def positive_int(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     """An integer of at least one."""
     if not is_int(value) or value < 1:

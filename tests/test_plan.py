@@ -40,9 +40,8 @@ def test_stated_epsilon_is_what_the_accountant_computes(relation: str, noise: st
     stated = plan(
         dp.release("a", "gaussian", noise=noise), dp.release("b", "gaussian", weight=2), budget=budget, rows=rows
     )
-    losses = [
-        loss for step, mechanism in stated.releases for loss in [mechanism.loss(rows, stated.pricing.levels[step.name])]
-    ]
+    losses = [dp.losses.Gaussian(mu=level) for level in stated.pricing.levels.values()]
+    assert losses == [mechanism.loss(rows, stated.pricing.levels[step.name]) for step, mechanism in stated.releases]
     assert stated.pricing.all_losses == tuple(losses)
     assert dp.accountant("gdp").epsilon(losses, 1e-6) == stated.spent.epsilon
     explanation = stated.explain(dim=4).statement

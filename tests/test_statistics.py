@@ -29,7 +29,9 @@ STATISTICS: list[tuple[dp.Statistic, dp.Rows]] = [
 def awkward_rows(n: int, seed: int = 0) -> NDArray[np.float64]:
     """Rows of all sizes: most near the norm, some far beyond, some with denormals."""
     rng = np.random.default_rng(seed)
-    values = rng.standard_normal((n, DIM)) * rng.choice([0.05, 0.17, 3.0, 1e151, 1e-320], size=(n, 1))
+    values: NDArray[np.float64] = rng.standard_normal((n, DIM)) * rng.choice(
+        [0.05, 0.17, 3.0, 1e151, 1e-320], size=(n, 1)
+    )
     values[::97] = 0.0
     return values
 
@@ -127,7 +129,8 @@ def test_block_moment_is_the_clipped_second_moment_in_the_basis() -> None:
     complement = np.linalg.qr(BASIS.array, mode="complete")[0][:, RANK:]
 
     def clip(block: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
-        return block * np.minimum(1.0, radius / np.linalg.norm(block, axis=1, keepdims=True))
+        lengths: NDArray[np.float64] = np.linalg.norm(block, axis=1, keepdims=True)
+        return block * np.minimum(1.0, radius / lengths)
 
     a, b = clip(values @ BASIS.array, alpha), clip(values @ complement, beta)
     step_a, step_b = alpha / lattice.inner_radius(RANK), beta / lattice.inner_radius(DIM - RANK)

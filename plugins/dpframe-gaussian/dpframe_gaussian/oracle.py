@@ -48,12 +48,12 @@ def _forecast(
     with np.errstate(divide="ignore"):
         turns = 1.0 / (top - rest) ** 2
     if isinstance(action, TopSubspace):
-        norm, weights = "Frobenius, of the difference of projectors", np.ones_like(top)
-        squared = s**2 * float((weights * turns).sum())
-        squared = min(squared, 2.0 * min(k, dim - k))
+        norm = "Frobenius, of the difference of projectors"
+        squared = min(s**2 * float(turns.sum()), 2.0 * min(k, dim - k))  # no two projectors are farther apart
     else:
         norm = "Frobenius, of the difference of rank-k parts"
-        squared = s**2 * (k * (k + 1) / 2 + float((top**2 * turns).sum()))
+        turned = min(s**2 * float((top**2 * turns).sum()), 2.0 * float((top**2).sum()))  # no turn is larger
+        squared = s**2 * k * (k + 1) / 2 + turned
     return dp.Bound(
         name="first-order",
         value=math.sqrt(squared),
