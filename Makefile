@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PLUGINS := $(wildcard plugins/*)
 
-.PHONY: help demo test test-long bench clean
+.PHONY: help demo test test-long bench docs clean
 
 help:
 	@echo "make demo       release the covariance of an embedded data set and print the report"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib import import_module
@@ -23,7 +24,7 @@ def main() -> None:
     asked = parser.parse_args().sections
     if unknown := [name for name in asked if name not in SECTIONS]:
         parser.error(f"there is no section {unknown[0]!r}; there is: {', '.join(SECTIONS)}")
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 140)
     here = machine.facts()
     there, earlier = report.load()
     known = earlier if here == there else {}  # figures of another machine or other versions do not mix with these

@@ -25,7 +25,7 @@ def python() -> Path:
     if INSTALLED.exists() and INSTALLED.read_text(encoding="utf-8") == wanted:
         return interpreter
     _run([sys.executable, "-m", "venv", "--clear", str(HOME)], "python -m venv failed")
-    _run([str(interpreter), "-m", "pip", "install", "--quiet", "-r", str(REQUIREMENTS)], "pip install failed")
+    _run([str(interpreter), "-m", "pip", "install", "-qq", "-r", str(REQUIREMENTS)], "pip install failed")
     INSTALLED.write_text(wanted, encoding="utf-8")
     return interpreter
 

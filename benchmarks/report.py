@@ -10,6 +10,7 @@ import attrs
 from rich import box
 from rich.console import Console
 from rich.table import Table as RichTable
+from rich.text import Text
 
 from benchmarks.table import Row, Table, shown
 
@@ -39,8 +40,10 @@ class Measured:
         """When it was measured, and whether the machine was quiet."""
         if self.others is None:
             return f"Measured {self.date}; what else the machine did is not known."
-        warning = "" if self.others <= QUIET else " — not quiet: measure again before using these timings"
-        return f"Measured {self.date}; other processes took {self.others:.0%} of the machine{warning}."
+        told = f"Measured {self.date}; other processes took {self.others:.0%} of the machine."
+        if self.table.timings and self.others > QUIET:
+            return f"{told} That is too much for timings: measure again."
+        return told
 
 
 def show(measured: Measured, console: Console) -> None:
@@ -49,12 +52,12 @@ def show(measured: Measured, console: Console) -> None:
     drawn = RichTable(title=table.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     drawn.add_column("what", overflow="fold")
     for column in table.columns:
-        drawn.add_column(column, justify="right")
+        drawn.add_column(column, justify="left" if isinstance(table.rows[0].figures.get(column), str) else "right")
     drawn.add_column("goal", overflow="fold")
     drawn.add_column("verdict", overflow="fold")
     for row in table.rows:
-        style = {"met": "green", "not": "yellow"}.get(row.verdict.partition(" ")[0], "")
-        drawn.add_row(row.what, *_cells(row, table.columns), row.goal, f"[{style}]{row.verdict}[/]" if style else "")
+        verdict = Text(row.verdict, style="green" if row.verdict == "met" else "yellow")
+        drawn.add_row(row.what, *_cells(row, table.columns), row.goal, verdict)
     console.print(drawn)
     for note in (*table.notes, measured.circumstances):
         console.print(note, style="dim", highlight=False)
@@ -73,7 +76,7 @@ def _section(found: dict[str, Any]) -> Measured:
     table = found["table"]
     rows = tuple(Row(**row) for row in table["rows"])
     return Measured(
-        table=Table(title=table["title"], notes=tuple(table["notes"]), rows=rows),
+        table=Table(title=table["title"], notes=tuple(table["notes"]), rows=rows, timings=table["timings"]),
         date=found["date"],
         others=found["others"],
     )

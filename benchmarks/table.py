@@ -17,13 +17,13 @@ class Row:
     Args:
         what: what was measured.
         figures: values by column.
-        goal: what is wanted, in words; empty where nothing is.
-        verdict: whether it is met, in words.
+        goal: what is wanted, in words.
+        verdict: whether it is met, in words; empty where there is no goal.
     """
 
     what: str
     figures: dict[str, Value]
-    goal: str = ""
+    goal: str = "none"
     verdict: str = ""
 
 
@@ -35,11 +35,13 @@ class Table:
         title: what the section is about.
         notes: how it was measured, a sentence or two each.
         rows: the figures; together they make the columns.
+        timings: whether the figures depend on how fast the machine is.
     """
 
     title: str
     notes: tuple[str, ...]
     rows: tuple[Row, ...]
+    timings: bool = True
 
     @property
     def columns(self) -> list[str]:
