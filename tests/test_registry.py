@@ -6,6 +6,7 @@ import sys
 import textwrap
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +172,7 @@ def entry(name: str, loaded: Any) -> Entry:
 
 def installed(monkeypatch: pytest.MonkeyPatch, *entries: Entry) -> Registry:
     """A registry where just these plugins are installed."""
-    monkeypatch.setattr(registry.metadata, "entry_points", lambda *, group: list(entries))
+    monkeypatch.setattr(metadata, "entry_points", lambda *, group: list(entries))
     return Registry()
 
 
@@ -460,8 +461,8 @@ def test_an_installed_broken_plugin(tmp_path: Path) -> None:
     code = """
         import dpframe as dp
         steps = [dp.release("moment", "gaussian")]
-        plan = dp.Plan(rows=dp.Rows(norm=1.0, neighbors="replace", dim=2), budget=dp.Budget(epsilon=1, delta=1e-6), steps=steps)
-        plan.run([])
+        rows, budget = dp.Rows(norm=1.0, neighbors="replace", dim=2), dp.Budget(epsilon=1.0, delta=1e-6)
+        dp.Plan(rows=rows, budget=budget, steps=steps).run([])
         for info in dp.plugins():
             print(info.name, info.version, info.status, info.reason)
     """
@@ -484,7 +485,7 @@ def write_plugin(folder: Path, module: str, code: str) -> None:
 
 # -- one process -----------------------------------------------------------------------------------------------------
 
-ROLES = {
+ROLES: dict[str, Any] = {
     "mechanism": Trace,
     "postprocessor": Halved,
     "statistic": Count,
@@ -495,19 +496,19 @@ ROLES = {
 
 @pytest.mark.parametrize(("role", "cls"), [*ROLES.items(), ("mechanism", Both)], ids=[*ROLES, "recipe"])
 def test_register_and_unregister(role: str, cls: Any) -> None:
-    known = registry._registry
+    known, name = registry._registry, cls.name
     assert cls is dp.register(cls)
     try:
-        assert cls is known.find(role, cls.name)
+        assert cls is known.find(role, name)
         assert cls in known.all(role)
-        assert PluginInfo("this process", "", "active", (f"{role} {cls.name}",)) == dp.plugins()[-1]
+        assert PluginInfo("this process", "", "active", (f"{role} {name}",)) == dp.plugins()[-1]
         assert cls is dp.register(cls)  # as a notebook cell that is run again
     finally:
         dp.unregister(cls)
     assert cls not in known.all(role)
     assert "this process" not in [info.name for info in dp.plugins()]
-    with pytest.raises(dp.PluginError, match=f"named {cls.name!r}"):
-        known.find(role, cls.name)
+    with pytest.raises(dp.PluginError, match=f"named {name!r}"):
+        known.find(role, name)
     dp.unregister(cls)  # nothing left to forget
 
 
@@ -649,7 +650,7 @@ def test_a_recipe_of_recipes() -> None:
 
 @pytest.mark.usefixtures("parts")
 def test_a_recipe_has_no_level() -> None:
-    with pytest.raises(dp.PlanError, match="'cov'.*weight=, not level="):
+    with pytest.raises(dp.PlanError, match=r"'cov'.*weight=, not level="):
         pure_plan(dp.release("cov", "test-both", level=0.5))
 
 
@@ -693,21 +694,21 @@ def test_before_charge_sees_the_losses(listener: Callable[..., None]) -> None:
 
 def test_before_charge_may_veto(listener: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     touched: list[str] = []
-    monkeypatch.setattr(Source, "blocks", lambda source: touched.append("read") or iter(()))
+    monkeypatch.setattr(Source, "blocks", lambda source: touched.append("read"))
     monkeypatch.setattr(Keystream, "take", lambda stream, count: touched.append("draw"))
 
     def veto(plan: dp.Plan) -> None:
         raise PermissionError("not before noon")
 
     listener(dpframe_before_charge=veto)
-    with pytest.raises(PermissionError, match="^not before noon$"):
+    with pytest.raises(PermissionError, match=r"^not before noon$"):
         gaussian_plan().run(DATA)
     assert [] == touched
 
 
 def test_after_release_sees_each_record(listener: Callable[..., None]) -> None:
     seen: list[dp.Record] = []
-    listener(dpframe_after_release=lambda record: seen.append(record))
+    listener(dpframe_after_release=lambda record: seen.extend([record]))
     result = gaussian_plan().run(DATA)
     assert [result.record("moment"), result.record("values")] == seen
 

@@ -95,14 +95,32 @@ def test_no_rows_give_zero(statistic: dp.Statistic, rows: dp.Rows) -> None:
     assert found.keys() == total(statistic, rows, awkward_rows(3)).keys()
 
 
-def test_float_norms_and_projections_would_fail_these_tests() -> None:
-    """The effect that the integer map defends against is real: last bits depend on a row's place and layout."""
-    values = np.random.default_rng(0).standard_normal((200, DIM))
-    padded = np.concatenate([np.zeros((1, DIM)), values])
-    columns_first = np.asfortranarray(values)
-    moved_by_place = not np.array_equal(values @ BASIS.array, (padded @ BASIS.array)[1:])
-    squares = [np.einsum("ij,ij->i", each, each) for each in (values, columns_first)]
-    assert moved_by_place or not np.array_equal(*squares)
+def naive_projection(values: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
+    """What a block statistic would round if it projected in floats."""
+    projected: NDArray[np.float64] = values @ BASIS.array
+    return np.rint(projected * (lattice.inner_radius(RANK) / radius))
+
+
+def rows_that_feel_their_place(radius: float) -> NDArray[np.float64]:
+    """An adversary's rows: on a rounding boundary, where float projections alone and in a block round apart."""
+    values = np.random.default_rng(9).standard_normal((4000, DIM)) * 0.02
+    first = values @ BASIS.array[:, 0] * (lattice.inner_radius(RANK) / radius)
+    values *= ((np.floor(first) + 0.5) / first)[:, None]
+    alone = np.concatenate([naive_projection(row[None, :], radius) for row in values])
+    apart = (alone != naive_projection(values, radius)).any(axis=1)
+    return np.compress(apart, values, axis=0)
+
+
+def test_rows_on_rounding_boundaries_do_not_feel_their_place() -> None:
+    statistic = dp.BlockMoment(basis=BASIS, radii=(0.7, 0.4))
+    values = rows_that_feel_their_place(0.7)
+    assert len(values) > 10  # the effect that the integer map defends against is real
+    expected = total(statistic, ROWS, values)
+    for zeros in (1, 2, 3, 5, 8):
+        assert expected == total(statistic, ROWS, np.concatenate([np.zeros((zeros, DIM)), values]))
+    for size in (37, 1):
+        assert expected == total(statistic, ROWS, [values[i : i + size] for i in range(0, len(values), size)])
+    assert expected == total(statistic, ROWS, np.asfortranarray(values))
 
 
 def test_moment_is_the_second_moment_of_the_clipped_rows() -> None:
