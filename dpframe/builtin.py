@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpframe import postprocess, statistics
-from dpframe.accounting import GaussianAccountant, PureAccountant
+from dpframe.accounting import GaussianAccountant, PureAccountant, ZcdpAccountant
 from dpframe.hookspecs import hookimpl
 from dpframe.interfaces import Accountant, PostProcessor, Statistic
 
@@ -20,4 +20,4 @@ def dpframe_statistics() -> list[type[Statistic]]:
 
 @hookimpl
 def dpframe_accountants() -> list[type[Accountant]]:
-    return [GaussianAccountant, PureAccountant]
+    return [GaussianAccountant, PureAccountant, ZcdpAccountant]

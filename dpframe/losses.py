@@ -31,6 +31,11 @@ def _number(**limits: float) -> Any:
     return attrs.field(validator=validators.number(**limits), converter=validators.as_float)
 
 
+def _rounded_up(value: float) -> float:
+    """A few units in the last place up, so that rounding never makes a loss smaller."""
+    return value * (1.0 + 2.0**-50)
+
+
 @attrs.frozen(kw_only=True)
 class Approx(PrivacyLoss):
     """(epsilon, delta)-differential privacy."""
@@ -53,7 +58,8 @@ class Pure(PrivacyLoss):
     epsilon: float = _number(at_least=0.0)
 
     def implies(self) -> tuple[PrivacyLoss, ...]:
-        return (ZCDP(rho=self.epsilon * math.tanh(self.epsilon / 2)), Approx(epsilon=self.epsilon, delta=0.0))
+        rho = _rounded_up(self.epsilon * math.tanh(self.epsilon / 2))  # randomised response is the worst case
+        return (ZCDP(rho=rho), Approx(epsilon=self.epsilon, delta=0.0))
 
 
 @attrs.frozen(kw_only=True)
@@ -63,7 +69,7 @@ class Laplace(PrivacyLoss):
     epsilon: float = _number(at_least=0.0)
 
     def implies(self) -> tuple[PrivacyLoss, ...]:
-        rho = self.epsilon + math.expm1(-self.epsilon)
+        rho = _rounded_up(self.epsilon + math.expm1(-self.epsilon))
         return (Pure(epsilon=self.epsilon), ZCDP(rho=rho), Approx(epsilon=self.epsilon, delta=0.0))
 
 
@@ -74,7 +80,8 @@ class BoundedRange(PrivacyLoss):
     epsilon: float = _number(at_least=0.0)
 
     def implies(self) -> tuple[PrivacyLoss, ...]:
-        return (Pure(epsilon=self.epsilon), ZCDP(rho=self.epsilon**2 / 8), Approx(epsilon=self.epsilon, delta=0.0))
+        rho = _rounded_up(self.epsilon**2 / 8)  # Cesar and Rogers 2021, Lemma 3.4
+        return (Pure(epsilon=self.epsilon), ZCDP(rho=rho), Approx(epsilon=self.epsilon, delta=0.0))
 
 
 @attrs.frozen(kw_only=True)
@@ -84,7 +91,7 @@ class Gaussian(PrivacyLoss):
     mu: float = _number(at_least=0.0)
 
     def implies(self) -> tuple[PrivacyLoss, ...]:
-        return (ZCDP(rho=self.mu**2 / 2),)
+        return (ZCDP(rho=_rounded_up(self.mu**2 / 2)),)
 
 
 @attrs.frozen(kw_only=True)

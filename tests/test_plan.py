@@ -77,9 +77,10 @@ def test_pure_plans_need_no_delta() -> None:
         plan(dp.release("m", "gaussian"), budget=dp.Budget(epsilon=1.0))
 
 
-def test_mixtures_no_accountant_composes_are_refused_by_name() -> None:
-    with pytest.raises(dp.PlanError, match="no installed accountant composes Gaussian, Laplace losses"):
-        plan(dp.release("a", "noisy-trace"), dp.release("b", "gaussian"))
+def test_mixtures_are_composed_by_the_tightest_accountant_or_refused_by_name() -> None:
+    mixed = plan(dp.release("a", "noisy-trace"), dp.release("b", "gaussian"))
+    assert 0.99 < mixed.spent.epsilon <= 1.0
+    assert mixed.spent.epsilon <= dp.accountant("zcdp").epsilon(mixed.pricing.all_losses, 1e-6)
     with pytest.raises(dp.PlanError, match="accountant 'gdp' cannot compose the Laplace loss of step 'a'"):
         plan(dp.release("a", "noisy-trace"), accountant="gdp")
 
