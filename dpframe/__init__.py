@@ -21,6 +21,7 @@ from dpframe.errors import (
     SamplingError,
 )
 from dpframe.hookspecs import hookimpl
+from dpframe.inputs import Ref, input, ref
 from dpframe.interfaces import (
     API_VERSION,
     Accountant,
@@ -28,10 +29,7 @@ from dpframe.interfaces import (
     Mechanism,
     PostProcessor,
     Recipe,
-    Ref,
     Statistic,
-    input,
-    ref,
 )
 from dpframe.kinds import (
     AugmentedMoment,

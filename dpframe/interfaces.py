@@ -8,13 +8,10 @@ private data, only after the charge, together with its own random stream.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import attrs
-
-from dpframe.errors import PlanError
-from dpframe.kinds import Kind, titles
+from dpframe.kinds import Kind
 from dpframe.lattice import IntArray
 from dpframe.losses import PrivacyLoss
 
@@ -32,63 +29,13 @@ API_VERSION = 1
 
 Numerics = Literal["exact", "floating"]
 
-_INPUT = "dpframe.input"
-T = TypeVar("T")
-
-
-@attrs.frozen
-class Ref:
-    """The result of an earlier step, by name."""
-
-    name: str
-
-
-def ref(name: str) -> Ref:
-    """Refer to the result of an earlier step.
-
-    >>> ref("spectrum")
-    Ref(name='spectrum')
-    """
-    if not isinstance(name, str):
-        raise PlanError(f"dp.ref takes the name of an earlier step; got {name!r}.")
-    return Ref(name)
-
-
-def input(*kinds: type[Kind], **field: Any) -> Any:
-    """Declare a field that takes an earlier result of one of these kinds, or such a value written in the plan."""
-
-    def convert(value: Any) -> Any:
-        if isinstance(value, str):
-            return Ref(value)
-        if value is None or isinstance(value, Ref | Kind):
-            return value
-        return kinds[0].of(value)
-
-    return attrs.field(converter=convert, metadata={_INPUT: kinds}, **field)
-
-
-def inputs(owner: Any) -> Iterator[tuple[str, tuple[type[Kind], ...], Any]]:
-    """The declared inputs of a mechanism, statistic or post-processor: (field, kinds, value)."""
-    for field in attrs.fields(type(owner)):
-        if _INPUT in field.metadata:
-            yield field.name, field.metadata[_INPUT], getattr(owner, field.name)
-
-
-def references(owner: Any) -> tuple[str, ...]:
-    """The names of the steps that an object refers to."""
-    return tuple(value.name for _, _, value in inputs(owner) if isinstance(value, Ref))
-
-
-def resolve(owner: T, values: Mapping[str, Kind]) -> T:
-    """The same object with its references replaced by values."""
-    found = {name: values[value.name] for name, _, value in inputs(owner) if isinstance(value, Ref)}
-    return attrs.evolve(owner, **found) if found else owner  # type: ignore[misc]
-
 
 class Statistic(ABC):
     """What is asked of the rows: exact integers that add up over any split of the data."""
 
     name: ClassVar[str]
+    clips: ClassVar[bool] = True
+    """Whether rows are scaled down to ``Rows.norm`` first, so that a released norm must be known."""
 
     @abstractmethod
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
@@ -197,33 +144,3 @@ class BoundOracle(ABC):
     @abstractmethod
     def bounds(self, plan: Plan, step: str, scenario: Scenario) -> list[Bound]:
         """Forecasts and bounds for the result of a step; empty where this oracle has nothing to say."""
-
-
-def check_kinds(owner: object, described: str, known: Mapping[str, type[Kind]]) -> dict[str, type[Kind]]:
-    """The kinds of an object's inputs; raises PlanError for a reference that is missing or does not fit."""
-    found: dict[str, type[Kind]] = {}
-    for field, kinds, value in inputs(owner):
-        if value is None:
-            continue
-        if isinstance(value, Ref):
-            if value.name not in known:
-                earlier = ", ".join(map(repr, known)) or "none"
-                raise PlanError(
-                    f"{described} refers to {value.name!r} in {field}=, but no earlier step has that name "
-                    f"(earlier steps: {earlier}). Steps can only refer to steps above them."
-                )
-            kind, source = known[value.name], f"{value.name!r} gives"
-        else:
-            kind, source = type(value), f"{field}= holds"
-        if not issubclass(kind, kinds):
-            raise PlanError(f"{described} needs {titles(kinds)} in {field}=, but {source} {kind.title}.{_hint(kind)}")
-        found[field] = kind
-    return found
-
-
-def _hint(kind: type[Kind]) -> str:
-    from dpframe.kinds import AugmentedMoment
-
-    if issubclass(kind, AugmentedMoment):
-        return ' Centre it first: dp.derive("covariance", "covariance", of=...).'
-    return ""

@@ -14,7 +14,8 @@ from dpframe.accounting.auto import accountant
 from dpframe.accounting.calibrate import largest_scale
 from dpframe.budget import Budget
 from dpframe.errors import BudgetExceeded, PlanError
-from dpframe.interfaces import Accountant, Mechanism, PostProcessor, Recipe, check_kinds, references
+from dpframe.inputs import check_kinds, references
+from dpframe.interfaces import Accountant, Mechanism, PostProcessor, Recipe
 from dpframe.kinds import Kind
 from dpframe.losses import PrivacyLoss
 from dpframe.rows import Rows

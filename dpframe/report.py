@@ -12,7 +12,8 @@ from dpframe.accounting.auto import Auto, accountant
 from dpframe.bounds import Bound, Scenario
 from dpframe.budget import Budget
 from dpframe.errors import PlanError
-from dpframe.interfaces import Mechanism, Ref, references
+from dpframe.inputs import Ref, references
+from dpframe.interfaces import Mechanism
 from dpframe.kinds import Kind, Spectrum
 from dpframe.render import Printable
 from dpframe.rows import Rows

@@ -16,7 +16,8 @@ from typing import Any
 
 from dpframe import registry
 from dpframe.errors import DataError, PlanError, ReleaseFailed
-from dpframe.interfaces import Mechanism, PostProcessor, Statistic, resolve
+from dpframe.inputs import resolve
+from dpframe.interfaces import Mechanism, PostProcessor, Statistic
 from dpframe.kinds import Kind
 from dpframe.lattice import IntArray
 from dpframe.noise import Keystream, Random

@@ -14,7 +14,8 @@ import numpy as np
 
 from dpframe import lattice, sensitivity, validators
 from dpframe.errors import PlanError
-from dpframe.interfaces import Statistic, input
+from dpframe.inputs import input
+from dpframe.interfaces import Statistic
 from dpframe.kinds import AugmentedMoment, Subspace, SymmetricMatrix
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.private import Chunk

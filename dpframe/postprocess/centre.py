@@ -11,7 +11,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from dpframe.interfaces import PostProcessor, input
+from dpframe.inputs import input
+from dpframe.interfaces import PostProcessor
 from dpframe.kinds import AugmentedMoment, Covariance, Mean, Scalar, SymmetricMatrix
 from dpframe.lattice import FloatArray
 

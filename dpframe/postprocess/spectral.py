@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from dpframe import validators
 from dpframe.errors import PlanError
-from dpframe.interfaces import PostProcessor, Ref, input
+from dpframe.inputs import Ref, input
+from dpframe.interfaces import PostProcessor
 from dpframe.kinds import HermitianMatrix, Kind, Spectrum, Subspace, SymmetricMatrix, Vector
 from dpframe.postprocess.eigen import top_eigenpairs
 from dpframe.rows import Rows

@@ -9,7 +9,8 @@ import attrs
 import numpy as np
 
 from dpframe.errors import PlanError
-from dpframe.interfaces import PostProcessor, input
+from dpframe.inputs import input
+from dpframe.interfaces import PostProcessor
 from dpframe.kinds import Covariance, Kind, Loadings, Mean, Subspace
 from dpframe.rows import Rows
 

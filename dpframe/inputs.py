@@ -1,0 +1,91 @@
+"""References to earlier results, and the fields that take them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+
+import attrs
+
+from dpframe.errors import PlanError
+from dpframe.kinds import AugmentedMoment, Kind, titles
+
+_INPUT = "dpframe.input"
+T = TypeVar("T")
+
+
+@attrs.frozen
+class Ref:
+    """The result of an earlier step, by name."""
+
+    name: str
+
+
+def ref(name: str) -> Ref:
+    """Refer to the result of an earlier step.
+
+    >>> ref("spectrum")
+    Ref(name='spectrum')
+    """
+    if not isinstance(name, str):
+        raise PlanError(f"dp.ref takes the name of an earlier step; got {name!r}.")
+    return Ref(name)
+
+
+def input(*kinds: type[Kind], **field: Any) -> Any:
+    """Declare a field that takes an earlier result of one of these kinds, or such a value written in the plan."""
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, str):
+            return Ref(value)
+        if value is None or isinstance(value, Ref | Kind):
+            return value
+        return kinds[0].of(value)
+
+    return attrs.field(converter=convert, metadata={_INPUT: kinds}, **field)
+
+
+def inputs(owner: Any) -> Iterator[tuple[str, tuple[type[Kind], ...], Any]]:
+    """The declared inputs of a mechanism, statistic or post-processor: (field, kinds, value)."""
+    for field in attrs.fields(type(owner)):
+        if _INPUT in field.metadata:
+            yield field.name, field.metadata[_INPUT], getattr(owner, field.name)
+
+
+def references(owner: Any) -> tuple[str, ...]:
+    """The names of the steps that an object refers to."""
+    return tuple(value.name for _, _, value in inputs(owner) if isinstance(value, Ref))
+
+
+def resolve(owner: T, values: Mapping[str, Kind]) -> T:
+    """The same object with its references replaced by values."""
+    found = {name: values[value.name] for name, _, value in inputs(owner) if isinstance(value, Ref)}
+    return attrs.evolve(owner, **found) if found else owner  # type: ignore[misc]
+
+
+def check_kinds(owner: object, described: str, known: Mapping[str, type[Kind]]) -> dict[str, type[Kind]]:
+    """The kinds of an object's inputs; raises PlanError for a reference that is missing or does not fit."""
+    found: dict[str, type[Kind]] = {}
+    for field, kinds, value in inputs(owner):
+        if value is None:
+            continue
+        if isinstance(value, Ref):
+            if value.name not in known:
+                earlier = ", ".join(map(repr, known)) or "none"
+                raise PlanError(
+                    f"{described} refers to {value.name!r} in {field}=, but no earlier step has that name "
+                    f"(earlier steps: {earlier}). Steps can only refer to steps above them."
+                )
+            kind, source = known[value.name], f"{value.name!r} gives"
+        else:
+            kind, source = type(value), f"{field}= holds"
+        if not issubclass(kind, kinds):
+            raise PlanError(f"{described} needs {titles(kinds)} in {field}=, but {source} {kind.title}.{_hint(kind)}")
+        found[field] = kind
+    return found
+
+
+def _hint(kind: type[Kind]) -> str:
+    if issubclass(kind, AugmentedMoment):
+        return ' Centre it first: dp.derive("covariance", "covariance", of=...).'
+    return ""
