@@ -54,7 +54,7 @@ from dpframe.report import Explanation
 from dpframe.result import Record, Result
 from dpframe.rows import Category, Column, Rows
 from dpframe.sensitivity import Sensitivity
-from dpframe.statistics import BlockMoment, Moment, NormHistogram
+from dpframe.statistics import BlockMoment, ColumnHistogram, Moment, NormHistogram
 from dpframe.steps import Step, derive, release
 
 __version__ = "0.1.0"
@@ -73,6 +73,7 @@ __all__ = [
     "Category",
     "Chunk",
     "Column",
+    "ColumnHistogram",
     "Covariance",
     "DPFrameError",
     "DataError",

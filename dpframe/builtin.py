@@ -5,7 +5,13 @@ from __future__ import annotations
 from dpframe import postprocess, statistics
 from dpframe.accounting import GaussianAccountant, PureAccountant, ZcdpAccountant
 from dpframe.hookspecs import hookimpl
-from dpframe.interfaces import Accountant, PostProcessor, Statistic
+from dpframe.interfaces import Accountant, Mechanism, PostProcessor, Statistic
+from dpframe.quantile import PrivateQuantile
+
+
+@hookimpl
+def dpframe_mechanisms() -> list[type[Mechanism]]:
+    return [PrivateQuantile]
 
 
 @hookimpl
@@ -15,7 +21,7 @@ def dpframe_postprocessors() -> list[type[PostProcessor]]:
 
 @hookimpl
 def dpframe_statistics() -> list[type[Statistic]]:
-    return [statistics.Moment, statistics.BlockMoment, statistics.NormHistogram]
+    return [statistics.Moment, statistics.BlockMoment, statistics.NormHistogram, statistics.ColumnHistogram]
 
 
 @hookimpl

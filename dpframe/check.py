@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
@@ -37,14 +37,16 @@ class DataCheck(Printable):
     Args:
         rows: how many there are.
         dropped: how many have a non-finite entry without a public value, and contribute nothing.
-        shortened: how many are longer than the promised norm, and are scaled down.
+        shortened: how many are longer than the promised norm, and are scaled down; None where the norm is released.
         norms: quantiles of the length of the rows.
         columns: the fit of each declared column.
     """
 
+    private: ClassVar[bool] = False
+
     rows: int
     dropped: int
-    shortened: int
+    shortened: int | None
     norms: dict[float, float]
     columns: tuple[ColumnCheck, ...]
 
@@ -62,13 +64,15 @@ def check(data: Any, rows: Rows) -> DataCheck:
     source = open_source(data, rows)
     rows = rows.bind(source.dim)
     norms: list[FloatArray] = []
-    shortened = 0
+    shortened = None if rows.released_norm is not None else 0
     counts = {column.name: np.zeros(3, dtype=np.int64) for column in rows.columns or ()}
     for raw in source.blocks():
         mapped = rows.map(raw).astype(np.float64)
         lengths = _lengths(mapped)
         norms.append(lengths)
-        shortened += int((lengths > rows.length * (lattice.RADIUS / lattice.inner_radius(source.dim))).sum())
+        if shortened is not None:
+            longest = rows.length * (lattice.RADIUS / lattice.inner_radius(source.dim))
+            shortened += int((lengths > longest).sum())
         cells = list(raw.T) if isinstance(raw, np.ndarray) else [raw[column.name] for column in rows.columns or ()]
         for column, values in zip(rows.columns or (), cells, strict=False):
             counts[column.name] += _fit(column, values)

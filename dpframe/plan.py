@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from dpframe import validators
 from dpframe.accounting.auto import accountant
 from dpframe.accounting.calibrate import largest_scale
+from dpframe.bounds import Scenario
 from dpframe.budget import Budget
 from dpframe.errors import BudgetExceeded, PlanError
 from dpframe.inputs import check_kinds, references
-from dpframe.interfaces import Accountant, Mechanism, PostProcessor, Recipe
-from dpframe.kinds import Kind
+from dpframe.interfaces import Accountant, Mechanism, PostProcessor, Recipe, Statistic
+from dpframe.kinds import Kind, Scalar
 from dpframe.losses import PrivacyLoss
 from dpframe.rows import Rows
 from dpframe.steps import Step
@@ -39,13 +41,6 @@ class Pricing:
         return tuple(loss for losses in self.losses.values() for loss in losses)
 
 
-def _steps(steps: Any) -> Any:
-    """Recipes written out, where this is a list of steps at all."""
-    if not isinstance(steps, list | tuple) or not all(isinstance(step, Step) for step in steps):
-        return steps
-    return tuple(part for step in steps for part in step.expanded())
-
-
 @attrs.frozen(kw_only=True, slots=False)
 class Plan:
     """A declarative release: checked and priced when built, run as often as the budget allows.
@@ -55,6 +50,7 @@ class Plan:
         budget: the most that a run may spend.
         steps: releases and derivations, in order; a step may refer to those above it.
         accountant: how losses are composed; "auto" takes the tightest valid one.
+        scenario: assumed data for forecasts, which ``explain`` uses unless told otherwise.
 
     Guarantee:
         A run is (budget.epsilon, budget.delta)-differentially private under ``rows.neighbors``: the composed loss of
@@ -63,8 +59,9 @@ class Plan:
 
     rows: Rows = attrs.field()
     budget: Budget = attrs.field()
-    steps: tuple[Step, ...] = attrs.field(converter=_steps)
-    accountant: str = "auto"
+    written: tuple[Step, ...] = attrs.field(alias="steps", converter=validators.as_tuple)
+    accountant: str = attrs.field(default="auto", validator=attrs.validators.instance_of(str))
+    scenario: Scenario | None = attrs.field(default=None)
 
     def __attrs_post_init__(self) -> None:
         for field, cls in (("rows", Rows), ("budget", Budget)):
@@ -72,10 +69,16 @@ class Plan:
                 raise PlanError(f"Plan.{field} must be a dp.{cls.__name__}; got {type(getattr(self, field)).__name__}.")
         if self.budget.epsilon == 0.0:
             raise PlanError("Plan.budget must have epsilon above 0; with epsilon=0 nothing can be released.")
-        if not isinstance(self.steps, tuple) or not self.steps or not all(isinstance(s, Step) for s in self.steps):
+        written = self.written
+        if not isinstance(written, tuple) or not written or not all(isinstance(step, Step) for step in written):
             raise PlanError("a plan needs steps: a list of dp.release(...) and dp.derive(...), at least one.")
         self._check_steps()
         _ = self.pricing
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps with recipes written out."""
+        return tuple(part for step in self.written for part in step.expanded())
 
     # -- checks -------------------------------------------------------------------------------------------------------
 
@@ -103,11 +106,21 @@ class Plan:
             if isinstance(step.action, Mechanism):
                 for statistic in step.action.reads():
                     check_kinds(statistic, described, known)
+                    self._check_norm(statistic, described, known)
                 check_kinds(step.action, described, known)
                 known[step.name] = step.action.output(self.rows)
             elif isinstance(step.action, PostProcessor):
                 known[step.name] = step.action.output(check_kinds(step.action, described, known))
         return known
+
+    def _check_norm(self, statistic: Statistic, described: str, known: Mapping[str, type[Kind]]) -> None:
+        name = self.rows.released_norm
+        if name is None or not statistic.clips:
+            return
+        if name not in known:
+            raise PlanError(f"{described} scales rows down to {name!r}, but no earlier step has that name.")
+        if not issubclass(known[name], Scalar):
+            raise PlanError(f"Rows.norm must be a number, but {name!r} gives {known[name].title}.")
 
     @property
     def releases(self) -> list[tuple[Step, Mechanism]]:
@@ -124,10 +137,15 @@ class Plan:
         for step in self.steps:
             after = max((known[name] for name in references(step.action)), default=0)
             if isinstance(step.action, Mechanism):
-                needed = [known[name] for statistic in step.action.reads() for name in references(statistic)]
+                needed = [known[name] for statistic in step.action.reads() for name in self._needs(statistic)]
                 after = max(after, 1 + max(needed, default=0))
             known[step.name] = after
         return known
+
+    def _needs(self, statistic: Statistic) -> tuple[str, ...]:
+        """The steps whose results must be known before a statistic can be read."""
+        norm = self.rows.released_norm
+        return (*references(statistic), *((norm,) if statistic.clips and norm is not None else ()))
 
     # -- price --------------------------------------------------------------------------------------------------------
 
@@ -207,6 +225,10 @@ class Plan:
     def bind(self, dim: int) -> Plan:
         """The same plan for rows of a known dimension, checked again."""
         return self if self.rows.dim == dim else attrs.evolve(self, rows=self.rows.bind(dim))
+
+    def with_norm(self, norm: float) -> Plan:
+        """The same plan with the norm that one of its steps released."""
+        return attrs.evolve(self, rows=attrs.evolve(self.rows, norm=norm))
 
     def explain(self, *, dim: int | None = None, spectrum: Sequence[float] | None = None) -> Explanation:
         """Price and forecast, before any data is touched.

@@ -37,7 +37,8 @@ class Printable(ABC):
         return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()).rstrip()  # type: ignore[attr-defined]
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}; print() shows it>"
+        mark = "" if getattr(self, "private", True) else f" {NOT_PRIVATE}"
+        return f"<{type(self).__name__}{mark}; print() shows it>"
 
     def _repr_html_(self) -> str:
         console = _console(110, file=io.StringIO(), record=True, no_color=False)
@@ -85,7 +86,9 @@ def render_check(check: DataCheck) -> RenderableType:
     labelled = {
         "Rows": str(check.rows),
         "Contribute nothing": f"{check.dropped} (a non-finite or unknown cell without a public missing= value)",
-        "Scaled down": f"{check.shortened} (longer than the promised norm)",
+        "Scaled down": "depends on the norm to be released"
+        if check.shortened is None
+        else f"{check.shortened} (longer than the promised norm)",
         "Lengths": lengths or "none",
     }
     parts.append(pairs(labelled))
@@ -143,11 +146,11 @@ def _steps(statement: Statement) -> list[RenderableType]:
 
 
 def _release_cells(line: Line) -> dict[str, str]:
-    noise = ", ".join(f"{part} {scale:.4g}" for part, scale in line.noise.items()) or "tell dim= to see it"
+    noise = ", ".join(f"{part} {scale:.4g}" for part, scale in line.noise.items())
     return {
         "step": line.name,
         "mechanism": _call(line),
-        "noise (units of the result)": noise,
+        "noise (units of the result)": noise or "told when dim and norm are known",
         "loss": ", ".join(line.losses),
         "ε alone": f"{line.epsilon_alone:.6g}",
         "ε so far": f"{line.epsilon_so_far:.6g}",

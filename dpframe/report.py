@@ -101,18 +101,20 @@ class Explanation(Printable):
 
 def explain(plan: Plan, *, dim: int | None, spectrum: Sequence[float] | None) -> Explanation:
     """See :meth:`dpframe.Plan.explain`."""
-    assumed = None if spectrum is None else Spectrum.of(spectrum)
-    known = dim or plan.rows.dim or (None if assumed is None else len(assumed.array))
-    scenario = None
-    if known is not None:
-        plan = plan.bind(known)
-        scenario = Scenario(dim=known, spectrum=assumed)
+    scenario = plan.scenario
+    if spectrum is not None:
+        assumed = Spectrum.of(spectrum)
+        scenario = Scenario(dim=dim or plan.rows.dim or len(assumed.array), spectrum=assumed)
+    known = dim or plan.rows.dim or (scenario.dim if scenario else None)
+    plan = plan if known is None else plan.bind(known)
+    if scenario is not None and scenario.dim != plan.rows.dim:
+        raise PlanError(f"the scenario has {scenario.dim} coordinates, but the rows have {plan.rows.dim}.")
     forecasts = {step.name: _bounds(plan, step.name, scenario) for step in plan.steps}
     return Explanation(statement=statement(plan), scenario=scenario, forecasts=forecasts)
 
 
 def _bounds(plan: Plan, step: str, scenario: Scenario | None) -> tuple[Bound, ...]:
-    if scenario is None or scenario.spectrum is None:
+    if scenario is None or scenario.spectrum is None or plan.rows.released_norm is not None:
         return ()
     return tuple(bound for oracle in registry.bound_oracles() for bound in oracle().bounds(plan, step, scenario))
 
@@ -153,7 +155,9 @@ def _protected(rows: Rows) -> str:
 def _described(rows: Rows) -> str:
     cells = "" if rows.columns is None else "cells clipped to public ranges and mapped to [-1, 1]; "
     centred = "; a constant coordinate is added, so that results can be centred" if rows.center else ""
-    return f"{cells}longer rows scaled down to length {rows.length:.6g}{centred}"
+    released = rows.released_norm
+    length = f"length {rows.length:.6g}" if released is None else f"the length that {released!r} releases"
+    return f"{cells}longer rows scaled down to {length}{centred}"
 
 
 def _lines(plan: Plan) -> tuple[Line, ...]:
@@ -180,7 +184,7 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
                 unit=step.action.unit,
                 level=level,
                 losses=tuple(map(str, losses)),
-                noise=dict(step.action.noise(plan.rows, level)) if plan.rows.dim is not None else {},
+                noise=_noise(plan, step.action, level),
                 epsilon_alone=alone,
                 epsilon_so_far=composer.epsilon(so_far, plan.budget.delta),
             )
@@ -194,6 +198,11 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
             )
         lines.append(line)
     return tuple(lines)
+
+
+def _noise(plan: Plan, mechanism: Mechanism, level: float) -> dict[str, float]:
+    known = plan.rows.dim is not None and plan.rows.released_norm is None
+    return dict(mechanism.noise(plan.rows, level)) if known else {}
 
 
 def _parameters(step: Step) -> dict[str, str]:

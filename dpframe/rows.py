@@ -12,11 +12,16 @@ from numpy.typing import NDArray
 
 from dpframe import lattice, validators
 from dpframe.errors import PlanError
+from dpframe.inputs import Ref
 from dpframe.kinds import Axes
 from dpframe.lattice import FloatArray
 
 NEIGHBORS = ("add-remove", "replace")
 NORM_LIMIT = 1e140  # squares of lattice steps must stay in float64
+
+
+def _usable_norm(norm: Any) -> bool:
+    return validators.is_real(norm) and 1 / NORM_LIMIT <= norm <= NORM_LIMIT
 
 
 @attrs.frozen
@@ -130,7 +135,7 @@ class Rows:
         neighbors: "add-remove" (one person's rows are present or not; the number of rows is private) or "replace"
             (one person's rows are exchanged for as many others; the number of rows is public). Mandatory.
         norm: rows longer than this are scaled down to it. With columns it is √(number of columns) unless given, which
-            no mapped row exceeds.
+            no mapped row exceeds. ``dp.ref("radius")`` takes the released result of an earlier step instead.
         columns: public ranges and levels; without them, rows are arrays of plain numbers.
         center: adds a constant coordinate, so that count, mean and covariance come out of one release.
         contributions: the most rows any one person has.
@@ -141,7 +146,7 @@ class Rows:
     """
 
     neighbors: str | None = attrs.field(default=None)
-    norm: float | None = attrs.field(default=None, converter=validators.as_float)
+    norm: float | Ref | None = attrs.field(default=None, converter=validators.as_float)
     columns: tuple[Column | Category, ...] | None = attrs.field(default=None, converter=validators.as_tuple)
     center: bool = attrs.field(default=False, validator=validators.boolean)
     contributions: int = attrs.field(default=1, validator=validators.positive_int)
@@ -158,10 +163,9 @@ class Rows:
             raise PlanError(
                 "Rows needs a public bound: norm=, the largest length of a row, or columns= with public ranges."
             )
-        if self.norm is not None and not (validators.is_real(self.norm) and 1 / NORM_LIMIT <= self.norm <= NORM_LIMIT):
-            raise validators.refuse(
-                self, "norm", f"a finite number between {1 / NORM_LIMIT:g} and {NORM_LIMIT:g}", self.norm
-            )
+        if not (self.norm is None or isinstance(self.norm, Ref) or _usable_norm(self.norm)):
+            allowed = f"a finite number between {1 / NORM_LIMIT:g} and {NORM_LIMIT:g}"
+            raise validators.refuse(self, "norm", allowed, self.norm)
         if self.columns is not None:
             self._check_columns(self.columns)
         if self.dim is not None and self.dim > lattice.MAX_DIM:
@@ -185,6 +189,8 @@ class Rows:
     @property
     def length(self) -> float:
         """The public bound on the length of a row."""
+        if isinstance(self.norm, Ref):
+            raise PlanError(f"the norm is the result of step {self.norm.name!r}, which is known only during a run.")
         if self.norm is not None:
             return self.norm
         assert self.columns is not None  # by the check at construction
@@ -229,6 +235,11 @@ class Rows:
                 else:
                     axes = axes.with_axis(label, 1.0, 0.0)
         return axes
+
+    @property
+    def released_norm(self) -> str | None:
+        """The name of the step that releases the norm, where one does."""
+        return self.norm.name if isinstance(self.norm, Ref) else None
 
     def bind(self, dim: int) -> Rows:
         """The same promise for rows of a known dimension."""

@@ -14,6 +14,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
+import attrs
+
 from dpframe import registry
 from dpframe.errors import DataError, PlanError, ReleaseFailed
 from dpframe.inputs import resolve
@@ -47,6 +49,8 @@ def run(plan: Plan, data: Any, *, insecure_seed: int | None = None) -> Result:
     registry.hook().dpframe_before_charge(plan=plan, losses=plan.pricing.all_losses)
     # From here on the plan is charged: `plan.spent` is owed whatever happens.
     values = _draw_and_derive(plan, source, random)
+    if plan.rows.released_norm is not None:
+        told = attrs.evolve(told, lines=statement(_with_released_norm(plan, values)).lines)
     records = {
         step.name: Record(name=step.name, value=values[step.name], line=told.line(step.name)) for step in plan.steps
     }
@@ -66,18 +70,25 @@ def _draw_and_derive(plan: Plan, source: Source, random: Random) -> dict[str, Ki
         with _charge_stands(plan, due[0].name if due else None, random):
             actions = {step.name: resolve(step.action, values) for step in due if isinstance(step.action, Mechanism)}
             wanted = {name: _statistics(action, values) for name, action in actions.items()}
-            read = _read(source, {statistic for each in wanted.values() for statistic in each}, plan.rows)
+            known = _with_released_norm(plan, values)
+            read = _read(source, {statistic for each in wanted.values() for statistic in each}, known.rows)
         for step in due:
             with _charge_stands(plan, step.name, random):
                 action = resolve(step.action, values)
                 if isinstance(action, Mechanism):
-                    data = PrivateData(plan.rows, statistics={s: read[s] for s in wanted[step.name]})
+                    data = PrivateData(known.rows, statistics={s: read[s] for s in wanted[step.name]})
                     value = action.release(data, plan.pricing.levels[step.name], random.child(step.name))
                 else:
                     assert isinstance(action, PostProcessor)
                     value = action.apply()
                 values[step.name] = _checked_kind(value, plan.kinds[step.name])
     return values
+
+
+def _with_released_norm(plan: Plan, values: Mapping[str, Kind]) -> Plan:
+    """The plan with the norm that one of its steps released, once it has."""
+    name = plan.rows.released_norm
+    return plan.with_norm(float(values[name].array)) if name is not None and name in values else plan
 
 
 @contextmanager

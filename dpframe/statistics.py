@@ -19,7 +19,7 @@ from dpframe.interfaces import Statistic
 from dpframe.kinds import AugmentedMoment, Subspace, SymmetricMatrix
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.private import Chunk
-from dpframe.rows import Rows
+from dpframe.rows import Column, Rows
 from dpframe.sensitivity import Sensitivity
 
 BASIS_BITS = 30  # |Σ q u| ≤ 2¹⁶ · 2³⁰ · (1 + tiny) < 2⁵³: projections of integer rows are exact
@@ -110,7 +110,13 @@ class BlockMoment(Statistic):
         return np.rint(np.hstack([basis, complement]) * 2.0**BASIS_BITS)
 
 
-@attrs.frozen(kw_only=True, slots=False)
+def _check_edges(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    numbers = isinstance(value, tuple) and all(validators.is_real(edge) and math.isfinite(edge) for edge in value)
+    if not value or not numbers or any(low >= high for low, high in itertools.pairwise(value)):
+        raise validators.refuse(owner, attribute.name, "increasing numbers, at least one", value)
+
+
+@attrs.frozen(kw_only=True)
 class NormHistogram(Statistic):
     """How many rows have a length up to each edge, and how many are longer than the last one.
 
@@ -122,14 +128,13 @@ class NormHistogram(Statistic):
     """
 
     name = "norm-histogram"
+    clips = False
 
-    edges: tuple[float, ...] = attrs.field(converter=validators.as_tuple)
+    edges: tuple[float, ...] = attrs.field(converter=validators.as_tuple, validator=_check_edges)
 
-    @edges.validator
-    def _check_edges(self, attribute: attrs.Attribute[Any], value: Any) -> None:
-        numbers = isinstance(value, tuple) and all(validators.is_real(edge) and 0 < edge < math.inf for edge in value)
-        if not value or not numbers or any(low >= high for low, high in itertools.pairwise(value)):
-            raise validators.refuse(self, "edges", "increasing positive numbers, at least one", value)
+    def __attrs_post_init__(self) -> None:
+        if self.edges[0] <= 0:
+            raise validators.refuse(self, "edges", "positive", self.edges)
 
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
         return {"counts": sensitivity.histogram(rows)}
@@ -141,10 +146,49 @@ class NormHistogram(Statistic):
             steps = np.rint(np.multiply(chunk.finite(), last / self.edges[-1], dtype=np.float64, casting="unsafe"))
         np.clip(steps, -last - 1, last + 1, out=steps)  # beyond the last edge either way
         squares = np.einsum("ij,ij->i", steps, steps)
-        bins = np.searchsorted(self._squared_edges(bits), squares, side="left")
-        return {"counts": np.bincount(bins, minlength=len(self.edges) + 1).astype(np.int64)}
+        return {"counts": _counts(squares, self._squared_edges(bits))}
 
     def _squared_edges(self, bits: int) -> FloatArray:
         """The edges on the same grid, squared: integers below 2⁵³, so exact in float64."""
         per_step = Fraction(2**bits) / Fraction(self.edges[-1])
         return np.array([float(round(Fraction(edge) * per_step) ** 2) for edge in self.edges])
+
+
+@attrs.frozen(kw_only=True)
+class ColumnHistogram(Statistic):
+    """How many values of one column are up to each edge, and how many are above the last one.
+
+    Args:
+        column: the name of a numeric column, or the index of a coordinate where rows have no columns.
+        edges: increasing values in the column's own units, public. Bin i counts the values in (edges[i-1], edges[i]].
+    """
+
+    name = "column-histogram"
+    clips = False
+
+    column: str | int
+    edges: tuple[float, ...] = attrs.field(converter=validators.as_tuple, validator=_check_edges)
+
+    def check(self, rows: Rows) -> None:
+        if rows.columns is None:
+            if not validators.is_int(self.column) or not 0 <= int(self.column) < (rows.dim or math.inf):
+                raise PlanError(f"column={self.column!r} must be the index of one of the coordinates of the rows.")
+        elif not any(isinstance(column, Column) and column.name == self.column for column in rows.columns):
+            raise PlanError(f"column={self.column!r} must be the name of a numeric column of the rows.")
+
+    def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
+        return {"counts": sensitivity.histogram(rows)}
+
+    def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
+        index, edges = int(self.column) if chunk.rows.columns is None else 0, np.asarray(self.edges)
+        for column in chunk.rows.columns or ():
+            if isinstance(column, Column) and column.name == self.column:
+                edges = column.map(edges)[:, 0]  # the same map as the cells, so that comparisons agree
+                break
+            index += len(column.labels)
+        return {"counts": _counts(chunk.finite()[:, index].astype(np.float64), edges)}
+
+
+def _counts(values: FloatArray, edges: FloatArray) -> IntArray:
+    bins = np.searchsorted(edges, values, side="left")
+    return np.bincount(bins, minlength=len(edges) + 1).astype(np.int64)

@@ -228,6 +228,13 @@ def test_values_are_shown_in_part() -> None:
     assert [True] * 8 == [line.endswith(" …") for line in shown]
 
 
+def test_a_narrow_terminal_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    text = str(result())
+    shown = text[text.index("moment: a symmetric matrix, 6 × 6") :].splitlines()[1:7]
+    assert [True] * 6 == [line.endswith("…") for line in shown]
+
+
 def test_columns_name_their_rows() -> None:
     rows = dp.Rows(columns=[dp.Column("age", 17, 90), dp.Category("sex", ["F", "M"])], neighbors="replace")
     table = {"age": np.array([30.0, 40.0]), "sex": np.array(["F", "M"])}

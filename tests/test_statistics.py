@@ -169,7 +169,7 @@ def test_norm_histogram_counts_lengths_up_to_each_edge() -> None:
 
 @pytest.mark.parametrize("edges", [(), (0.0, 1.0), (1.0, 1.0), (2.0, 1.0), (1.0, float("inf")), ("a",)])
 def test_edges_must_increase(edges: Any) -> None:
-    with pytest.raises(dp.PlanError, match=r"NormHistogram\.edges must be increasing positive numbers"):
+    with pytest.raises(dp.PlanError, match=r"NormHistogram\.edges must be (increasing|positive)"):
         dp.NormHistogram(edges=edges)
 
 

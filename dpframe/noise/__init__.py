@@ -2,15 +2,18 @@
 
 import math
 import operator
+from collections.abc import Sequence
+from fractions import Fraction
 
 import attrs
 
+from dpframe.noise.choice import exponential_choice
 from dpframe.noise.gaussian import rounded_gaussian
 from dpframe.noise.keystream import Keystream, Words
 from dpframe.noise.laplace import rounded_laplace
 from dpframe.noise.lattice import Integers
 
-__all__ = ["Keystream", "Random", "rounded_gaussian", "rounded_laplace"]
+__all__ = ["Keystream", "Random", "exponential_choice", "rounded_gaussian", "rounded_laplace"]
 
 
 @attrs.frozen
@@ -53,6 +56,10 @@ class Random:
     def laplace(self, scale: float, size: int | tuple[int, ...]) -> Integers:
         """Samples of round(scale·x), x of density exp(−|x|)/2. See `rounded_laplace`."""
         return rounded_laplace(self.keystream, scale, _count(size)).reshape(size)
+
+    def exponential_choice(self, costs: Sequence[int], rate: Fraction) -> int:
+        """The index i with probability proportional to exp(−rate·costs[i]). See `exponential_choice`."""
+        return exponential_choice(self.keystream, costs, rate)
 
     def words(self, count: int) -> Words:
         """Uniform 64-bit words."""

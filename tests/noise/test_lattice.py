@@ -129,6 +129,13 @@ def test_float_path_begins_at_its_tail(case: Case) -> None:
 
 
 @each_law
+def test_what_is_not_a_number_is_not_accepted(case: Case) -> None:
+    broken = attrs.evolve(case.law, quantile=lambda u: u.fill(np.nan))
+    with np.errstate(invalid="ignore"):
+        assert [0, 1] == guess(broken, 1.0, np.array([2**60, 2**63 + 2**61], np.uint64), np.empty(2, np.int64)).tolist()
+
+
+@each_law
 def test_middle_of_the_range(case: Case) -> None:
     words = [SIGN - 1 - cell for cell in [0, 1, 2, 511, 512, 513, 1024, 2**20, 2**35]]
     words += [2**power + step for power in range(48, 63) for step in (-1, 0, 1)]

@@ -1,0 +1,110 @@
+"""Draw the figures of the documentation that come from numbers: ``python docs/figures/make.py``.
+
+Needs matplotlib. ``data-flow.svg`` is written by hand.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+
+mpl.use("svg")
+
+import matplotlib.pyplot as plt
+
+import dpframe as dp
+from dpframe_gaussian import classical_level
+
+HERE = Path(__file__).parent
+DELTA = 1e-6
+INK, GRID = "#1b2733", "#d9dee4"
+STYLE = {
+    "figure.facecolor": "white",  # a card of its own: legible on light and dark pages
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "font.size": 11,
+    "grid.color": GRID,
+    "legend.frameon": False,
+    "svg.hashsalt": "dpframe",  # the same bytes from the same numbers
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+
+
+def exact_level(epsilon: float) -> float:
+    """The mu that the exact curve allows, as a plan solves it."""
+    plan = dp.Plan(
+        rows=dp.Rows(norm=1.0, neighbors="add-remove", dim=10),
+        budget=dp.Budget(epsilon=epsilon, delta=DELTA),
+        steps=[dp.release("moment", "gaussian")],
+    )
+    return plan.pricing.levels["moment"]
+
+
+def noise() -> None:
+    """Off-diagonal noise of three shapes and two calibrations, for a sensitivity of one."""
+    every = np.geomspace(0.1, 8.0, 60)
+    proved = np.geomspace(0.1, 0.999, 40)
+    exact = np.array([1 / exact_level(epsilon) for epsilon in every])
+    classical = np.array([1 / classical_level(epsilon=epsilon, delta=DELTA) for epsilon in proved])
+    root = math.sqrt(2)
+
+    figure, axes = plt.subplots(figsize=(7.6, 4.4))
+    axes.loglog(proved, root * classical, color="#b3541e", ls=(0, (1, 1.2)), lw=2, label="paper, classical (ε < 1)")
+    axes.loglog(proved, classical, color="#7a4fa3", ls=(0, (5, 2)), lw=2, label="triangular, classical (ε < 1)")
+    axes.loglog(every, exact, color="#2f7d4f", ls=(0, (7, 2, 1, 2)), lw=2, label="triangular, exact curve")
+    axes.loglog(every, exact / root, color="#1f5fa8", lw=2.4, label="goe, exact curve (default)")
+    axes.set_xlabel("ε, at δ = 10⁻⁶")
+    axes.set_ylabel("deviation of an off-diagonal entry")
+    ticks = [0.1, 0.2, 0.5, 1, 2, 4, 8]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    heights = [0.5, 1, 2, 5, 10, 20, 50]
+    axes.set_yticks(heights, [f"{height:g}" for height in heights])
+    axes.minorticks_off()
+    axes.set_ylim(0.4, 90)
+    axes.grid(True)
+    axes.legend()
+    save(figure, "noise.svg")
+
+
+def lattice() -> None:
+    """Rows, their images on a coarse lattice, and the two radii: three bits instead of sixteen."""
+    radius, inner = 8, 7  # S = 2³ − ⌈√2/2⌉
+    rows = np.array([[0.5, 0.66], [-0.36, 0.33], [-0.93, -0.13], [0.34, -0.65], [-1.4, 0.78], [1.15, -0.83]])
+    scaled = rows * inner
+    lengths = np.hypot(*scaled.T)
+    integers = np.rint(scaled * np.minimum(1.0, inner / lengths)[:, None])
+
+    figure, axes = plt.subplots(figsize=(5.6, 5.2))
+    points = np.array([(x, y) for x in range(-11, 12) for y in range(-9, 10)])
+    axes.plot(*points.T, ".", ms=2.5, color="#b6bfc9")
+    for size, style, label in ((radius, "-", "radius 2ᵇ"), (inner, (0, (4, 3)), "inner radius S")):
+        axes.add_patch(plt.Circle((0, 0), size, fill=False, ec=INK, lw=1.3, ls=style, label=label))
+    for start, end in zip(scaled, integers, strict=True):
+        style = "->" if np.hypot(*(end - start)) > 1 else "-"
+        axes.annotate("", end, start, arrowprops={"arrowstyle": style, "color": "#b3541e", "lw": 1.4, "shrinkB": 3})
+    axes.plot(*scaled.T, "o", ms=5.5, mfc="white", mec="#b3541e", label="row · S / norm")
+    axes.plot(*integers.T, "s", ms=6, color="#1f5fa8", label="integer row q")
+    axes.set_aspect("equal")
+    axes.set_xlim(-11.5, 11.5)
+    axes.set_ylim(-9.5, 9.5)
+    axes.axis("off")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=2)
+    save(figure, "lattice.svg")
+
+
+def save(figure: plt.Figure, name: str) -> None:
+    figure.savefig(HERE / name, bbox_inches="tight", metadata={"Date": None, "Creator": None})
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    with plt.rc_context(STYLE):
+        noise()
+        lattice()

@@ -1,0 +1,311 @@
+"""The documentation: every example runs, every output is real, every link and every name resolves.
+
+The Python blocks of a page share one namespace and run in order, in an empty directory, with warnings as errors. What a
+block prints stands in the next block, after one of two marks:
+
+* ``<!-- output -->``: the same text, character by character;
+* ``<!-- sample -->``: the same text but for its numbers, where a draw is not repeatable.
+
+``python -m tests.test_docs`` runs every page and writes what it printed into these blocks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import attrs
+import pytest
+
+import dpframe as dp
+from dpframe import errors, hookspecs, postprocess
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("**/*.md"), *ROOT.glob("plugins/*/README.md")])
+TERMINAL = {"COLUMNS": "100"}  # the width of a report follows the terminal
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+
+
+@attrs.frozen
+class Block:
+    """A fenced block of a page."""
+
+    language: str
+    title: str
+    body: str
+    mark: str  # "output", "sample" or none
+    start: int
+    stop: int
+    line: int
+
+
+FENCE = re.compile(
+    r"^(?:<!-- (?P<mark>output|sample) -->\n)?```(?P<language>\w*)(?P<rest>[^\n`]*)\n(?P<body>.*?)^```$", re.M | re.S
+)
+
+
+def blocks(text: str) -> list[Block]:
+    return [
+        Block(
+            language=found["language"],
+            title=(re.findall(r'title="([^"]+)"', found["rest"]) or [""])[0],
+            body=found["body"],
+            mark=found["mark"] or "",
+            start=found.start(),
+            stop=found.end(),
+            line=text.count("\n", 0, found.start("body")),
+        )
+        for found in FENCE.finditer(text)
+    ]
+
+
+def read(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+# -- examples --------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def workshop(directory: Path) -> Iterator[None]:
+    """An empty directory, a terminal of known width, and warnings as errors."""
+    colours = ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+    environment = {name: value for name, value in os.environ.items() if name not in colours} | TERMINAL
+    with mock.patch.dict(os.environ, environment, clear=True), contextlib.chdir(directory), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def printed(page: Path, directory: Path) -> dict[int, str]:
+    """Run the Python blocks of a page: what each of them prints, by the place where it starts."""
+    namespace: dict[str, Any] = {"__name__": "documentation"}
+    found = {}
+    try:
+        with workshop(directory):
+            for block in blocks(page.read_text(encoding="utf-8")):
+                if block.language == "python":
+                    code = compile("\n" * block.line + block.body, str(page), "exec")
+                    with contextlib.redirect_stdout(io.StringIO()) as caught:
+                        exec(code, namespace)
+                    found[block.start] = "\n".join(map(str.rstrip, caught.getvalue().rstrip().splitlines()))
+    finally:
+        for value in namespace.values():
+            if inspect.isclass(value):
+                dp.unregister(value)
+    return found
+
+
+def shape(text: str) -> str:
+    """A text without its numbers and its spacing."""
+    return " ".join(re.sub(r"[-+−]?\d[\d,.]*(e[-+]?\d+)?", "#", text).split())
+
+
+def shown(text: str, block: Block) -> Block | None:
+    """The marked block that follows a block directly."""
+    following = next((other for other in blocks(text) if other.start >= block.stop), None)
+    between = text[block.stop : following.start].strip() if following else "nothing"
+    return following if following and following.mark and not between else None
+
+
+@each_page
+def test_examples_run_and_print_what_is_shown(page: Path, tmp_path: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    outputs = printed(page, tmp_path)
+    checked = 0
+    for block in blocks(text):
+        if block.start not in outputs:
+            continue
+        real, expected = outputs[block.start], shown(text, block)
+        if expected is None:
+            assert not real or not page.is_relative_to(DOCS), f"line {block.line}: its output is not shown"
+            continue
+        checked += 1
+        if expected.mark == "output":
+            assert expected.body.rstrip() == real
+        else:
+            assert shape(expected.body) == shape(real)
+    assert checked == sum(bool(block.mark) for block in blocks(text)), "a mark does not follow a Python block"
+
+
+def test_there_are_examples() -> None:
+    """The search finds blocks: pages of each part have some, and so has the README."""
+    for name in ("README.md", "docs/tutorial/first-release.md", "docs/how-to/register-a-mechanism.md"):
+        assert [block for block in blocks((ROOT / name).read_text(encoding="utf-8")) if block.language == "python"]
+
+
+@each_page
+def test_every_fence_is_found(page: Path) -> None:
+    """No block hides from the search, by indentation or by an unclosed fence."""
+    text = page.read_text(encoding="utf-8")
+    assert re.findall(r"^[ \t]+(?:```|~~~)|^~~~|^````", text, re.M) == []
+    assert len(re.findall(r"^```", text, re.M)) == 2 * len(blocks(text))
+    assert text.count("<!-- output -->") + text.count("<!-- sample -->") == sum(bool(b.mark) for b in blocks(text))
+
+
+@each_page
+def test_commands_exist(page: Path) -> None:
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+    for block in blocks(page.read_text(encoding="utf-8")):
+        if block.language in ("sh", "bash", "shell", "console"):
+            assert block.language == "sh"
+            for line in block.body.splitlines():
+                command = line.split("#")[0].split()
+                assert command[:1] == ["make"] or command[:2] in (["pip", "install"], ["git", "clone"]), line
+                assert command[0] != "make" or set(command[1:]) <= targets, line
+
+
+@each_page
+def test_data_blocks_parse(page: Path) -> None:
+    for block in blocks(page.read_text(encoding="utf-8")):
+        if block.language == "toml":
+            tomllib.loads(block.body)
+        if block.language == "json":
+            json.loads(block.body)
+
+
+def test_the_plugin_of_the_guide_works_once_installed(tmp_path: Path) -> None:
+    """Its module and its entry point, as an installer would leave them, are found and used."""
+    files = {block.title: block.body for block in blocks(read("how-to/register-a-mechanism.md")) if block.title}
+    project = tomllib.loads(files["pyproject.toml"])["project"]
+    (module,) = [name for name in files if name.endswith(".py")]
+    (tmp_path / module).write_text(files[module], encoding="utf-8")
+    info = tmp_path / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    points = "".join(f"{name} = {target}\n" for name, target in project["entry-points"]["dpframe"].items())
+    (info / "entry_points.txt").write_text("[dpframe]\n" + points)
+    code = "import dpframe as dp; print(*[(p.name, p.status, *p.provides) for p in dp.plugins()], sep='\\n')"
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert str((project["name"], "active", "mechanism length-counts")) in done.stdout.splitlines()
+
+
+# -- links -----------------------------------------------------------------------------------------------------------
+
+
+def prose(text: str) -> str:
+    """A page without its code."""
+    return re.sub(r"`[^`\n]*`", "", FENCE.sub("", text))
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that the headings of a page make."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    plain = (re.sub(r"[^\w\s-]", "", title).strip().lower() for title in re.findall(r"^#+ (.+)$", text, re.M))
+    return {re.sub(r"[-\s]+", "-", title) for title in plain}
+
+
+@each_page
+def test_links_and_images_resolve(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page.read_text(encoding="utf-8"))):
+        if re.match(r"(https?|mailto):", target):
+            continue
+        path, _, anchor = target.partition("#")
+        linked = (page.parent / path).resolve() if path else page
+        assert linked.exists(), target
+        assert not anchor or anchor in anchors(linked), target
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    listed = re.findall(r"^ +- ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
+    assert sorted(listed) == sorted(page.relative_to(DOCS).as_posix() for page in DOCS.glob("**/*.md"))
+
+
+def test_every_figure_is_used_and_every_picture_is_described() -> None:
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    for figure in (DOCS / "figures").glob("*.svg"):
+        assert any(f"figures/{figure.name})" in text for text in texts), figure.name
+    assert [
+        alternative for text in texts for alternative in re.findall(r"!\[([^\]]*)\]", text) if not alternative
+    ] == []
+
+
+# -- names -----------------------------------------------------------------------------------------------------------
+
+
+def headings(name: str) -> set[str]:
+    """The names in code among the headings of a page."""
+    return set(re.findall(r"^#+ `(\w+)`$", read(name), re.M))
+
+
+def test_every_hook_has_its_section() -> None:
+    assert headings("reference/hooks.md") == {name for name in vars(hookspecs) if name.startswith("dpframe_")}
+
+
+def test_every_error_has_its_section_and_its_place_in_the_tree() -> None:
+    classes = [cls for cls in vars(errors).values() if inspect.isclass(cls) and issubclass(cls, dp.DPFrameError)]
+    assert headings("reference/errors.md") == {cls.__name__ for cls in classes}
+    drawn = re.findall(r"^([│ ├└─]*)([A-Z]\w+)(?: +\((\w+)\))?", blocks(read("reference/errors.md"))[0].body, re.M)
+    above: list[str] = []
+    tree = set()
+    for indent, name, other in drawn:
+        depth = len(indent) // 4
+        above[depth:] = [name]
+        tree.add((name, tuple(filter(None, (above[depth - 1] if depth else "Exception", other)))))
+    assert tree == {(cls.__name__, tuple(base.__name__ for base in cls.__bases__)) for cls in classes}
+
+
+def directives() -> set[str]:
+    return set(re.findall(r"^::: (\S+)$", read("reference/api.md"), re.M))
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    assert {f"dpframe.{name}" for name in dp.__all__} - directives() == set()
+
+
+def test_every_name_in_the_reference_exists() -> None:
+    for path in directives():
+        module, _, name = path.rpartition(".")
+        owner = importlib.import_module(module)
+        assert hasattr(owner, name), path
+
+
+def test_every_post_processor_is_in_the_reference() -> None:
+    classes = [getattr(postprocess, name) for name in postprocess.__all__]
+    table = re.findall(r"^\| `([\w-]+)` \|", read("reference/api.md"), re.M)
+    assert sorted(table) == sorted(cls.name for cls in classes)
+
+
+def rewrite(page: Path) -> None:
+    """Put what the examples of a page print into the blocks that show it."""
+    with tempfile.TemporaryDirectory() as directory:
+        outputs = printed(page, Path(directory))
+    text = page.read_text(encoding="utf-8")
+    for block in reversed(blocks(text)):
+        expected = shown(text, block) if block.start in outputs else None
+        if expected is None:
+            continue
+        real = outputs[block.start]
+        same = expected.mark == "sample" and shape(expected.body) == shape(real)
+        if not same:
+            fresh = f"<!-- {expected.mark} -->\n```text\n{real}\n```"
+            text = text[: expected.start] + fresh + text[expected.stop :]
+    page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for each in PAGES:
+        rewrite(each)
