@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -60,7 +61,7 @@ class Plan:
     rows: Rows = attrs.field()
     budget: Budget = attrs.field()
     written: tuple[Step, ...] = attrs.field(alias="steps", converter=validators.as_tuple)
-    accountant: str = attrs.field(default="auto", validator=attrs.validators.instance_of(str))
+    accountant: str = attrs.field(default="auto", validator=validators.text)
     scenario: Scenario | None = attrs.field(default=None)
 
     def __attrs_post_init__(self) -> None:
@@ -240,6 +241,30 @@ class Plan:
         from dpframe.report import explain
 
         return explain(self, dim=dim, spectrum=spectrum)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Plan:
+        """A plan from a TOML file; every mistake in it is a PlanError that names the line."""
+        from dpframe.planfile import loads
+
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise PlanError(f"{path} cannot be read as a plan file: {error}") from None
+        return loads(text, source=Path(path).name)
+
+    def dump(self, path: str | Path) -> None:
+        """Write the plan to a TOML file that :meth:`load` reads back as an equal plan."""
+        from dpframe.planfile import dumps
+
+        Path(path).write_text(dumps(self), encoding="utf-8")
+
+    @cached_property
+    def content_hash(self) -> str:
+        """SHA-256 of the plan's canonical form, which results record."""
+        from dpframe.planfile import content_hash
+
+        return content_hash(self)
 
     def run(self, data: Any, *, insecure_seed: int | None = None) -> Result:
         """Check the public schema, charge the whole plan, read the data, draw, and derive.

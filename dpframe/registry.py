@@ -26,6 +26,8 @@ DISABLE = "DPFRAME_DISABLE_PLUGINS"
 OWN = ("dpframe-gaussian", "dpframe-laplace", "dpframe-orbit", "dpframe-pld", "dpframe-spiked")
 """The project's own plugins are loaded first, so nobody else can take their names."""
 
+HERE = "this process"
+
 ROLES: dict[str, tuple[type, ...]] = {
     "mechanism": (Mechanism, Recipe),
     "postprocessor": (PostProcessor,),
@@ -109,11 +111,10 @@ class Registry:
             self._forget(name)
             self._set_aside(name, version, f"{type(error).__name__}: {error}")
             return
-        for key, cls in classes.items():
-            self._classes[key] = cls
-            self._origin[key] = f"{name} {version}"
         provides = tuple(f"{role} {label}" for role, label in classes)
         self._plugins[name] = PluginInfo(name, version, "active", provides)
+        self._classes |= classes
+        self._origin |= dict.fromkeys(classes, name)
 
     def _provided(self, plugin: Any) -> dict[tuple[str, str], type]:
         """The classes a plugin returns from its hooks, checked before any of them is admitted."""
@@ -128,7 +129,7 @@ class Registry:
             for cls in returned:
                 key = (role, checked_class(role, cls))
                 if key in found or key in self._classes:
-                    owner = self._origin.get(key, "the same plugin")
+                    owner = self._told(key) if key in self._origin else "the same plugin"
                     raise PluginError(f"the {role} name {key[1]!r} is already provided by {owner}")
                 found[key] = cls
         return found
@@ -151,17 +152,17 @@ class Registry:
         with self._lock:
             self.load()
             key = (role, checked_class(role, cls))
-            if key in self._classes and self._origin[key] != "this process":
-                raise PluginError(f"the {role} name {key[1]!r} is already provided by {self._origin[key]}.")
+            if key in self._classes and self._origin[key] != HERE:
+                raise PluginError(f"the {role} name {key[1]!r} is already provided by {self._told(key)}.")
             self._classes[key] = cls
-            self._origin[key] = "this process"
+            self._origin[key] = HERE
         return cls
 
     def unregister(self, cls: type) -> None:
         """Forget a class made known by :meth:`register`."""
         with self._lock:
             for key in [key for key, known in self._classes.items() if known is cls]:
-                if self._origin[key] == "this process":
+                if self._origin[key] == HERE:
                     del self._classes[key], self._origin[key]
 
     def find(self, role: str, name: str) -> type:
@@ -169,7 +170,7 @@ class Registry:
         self.load()
         if (role, name) in self._classes:
             return self._classes[role, name]
-        known = {label: origin for (kind, label), origin in self._origin.items() if kind == role}
+        known = {label: self._told((kind, label)) for kind, label in self._origin if kind == role}
         close = difflib.get_close_matches(str(name), known, n=1)
         if close:
             advice = f" Did you mean {close[0]!r} ({known[close[0]]})?"
@@ -180,6 +181,15 @@ class Registry:
             advice += " Not in use: " + "; ".join(f"{p.name} ({p.reason})" for p in aside) + "."
         raise PluginError(f"no installed plugin provides a {role} named {name!r}.{advice}")
 
+    def provider(self, role: str, name: str) -> PluginInfo | None:
+        """The plugin that a class comes from; None for one registered in this process."""
+        self.find(role, name)
+        return self._plugins.get(self._origin[role, name])
+
+    def _told(self, key: tuple[str, str]) -> str:
+        plugin = self._plugins.get(self._origin[key])
+        return self._origin[key] if plugin is None else f"{plugin.name} {plugin.version}"
+
     def all(self, role: str) -> list[type]:
         """Every class of a role, in the order of loading."""
         self.load()
@@ -187,8 +197,8 @@ class Registry:
 
     def plugins(self) -> list[PluginInfo]:
         self.load()
-        here = tuple(f"{role} {label}" for (role, label), origin in self._origin.items() if origin == "this process")
-        own = [PluginInfo("this process", "", "active", here)] if here else []
+        here = tuple(f"{role} {label}" for (role, label), origin in self._origin.items() if origin == HERE)
+        own = [PluginInfo(HERE, "", "active", here)] if here else []
         return [*self._plugins.values(), *own]
 
 
@@ -231,6 +241,7 @@ _registry = Registry()
 register = _registry.register
 unregister = _registry.unregister
 plugins = _registry.plugins
+provider = _registry.provider
 
 
 def hook() -> pluggy.HookRelay:

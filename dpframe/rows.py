@@ -42,7 +42,7 @@ class Column:
     Column(name='age', low=17.0, high=90.0, missing=None, unit='')
     """
 
-    name: str = attrs.field(validator=attrs.validators.instance_of(str))
+    name: str = attrs.field(validator=validators.text)
     low: float = attrs.field(converter=validators.as_float, validator=validators.number())
     high: float = attrs.field(converter=validators.as_float, validator=validators.number())
     missing: float | None = attrs.field(
@@ -51,7 +51,7 @@ class Column:
         converter=validators.as_float,
         validator=attrs.validators.optional(validators.number()),
     )
-    unit: str = attrs.field(default="", kw_only=True, validator=attrs.validators.instance_of(str))
+    unit: str = attrs.field(default="", kw_only=True, validator=validators.text)
 
     def __attrs_post_init__(self) -> None:
         if not (self.low < self.high and math.isfinite(self.high - self.low)):
@@ -93,7 +93,7 @@ class Category:
     ('sex=F', 'sex=M')
     """
 
-    name: str = attrs.field(validator=attrs.validators.instance_of(str))
+    name: str = attrs.field(validator=validators.text)
     levels: tuple[str | float, ...] = attrs.field(converter=validators.as_tuple)
     missing: str | float | None = attrs.field(default=None, kw_only=True)
 

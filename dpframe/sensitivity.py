@@ -79,7 +79,7 @@ def blocks(rows: Rows, rank: int) -> dict[str, Sensitivity]:
     square = (rows.contributions * RADIUS**2) ** 2
     return {
         "signal": Sensitivity(l2_squared=2 * square if replace and rank > 1 else square),
-        "cross": Sensitivity(l2_squared=2 * square if replace else square),
+        "cross": Sensitivity(l2_squared=4 * square if replace else square),
         "residual": Sensitivity(l2_squared=square),
     }
 

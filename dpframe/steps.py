@@ -77,4 +77,9 @@ def _build(cls: type[A], step: str, parameters: dict[str, Any]) -> A:
     required = [alias for alias, field in fields.items() if field.default is attrs.NOTHING]
     if absent := [alias for alias in required if alias not in parameters]:
         raise PlanError(f"step {step!r}: {cls.name!r} needs the parameter {absent[0]!r}.")  # type: ignore[attr-defined]
-    return cls(**parameters)
+    try:
+        return cls(**parameters)
+    except PlanError:
+        raise
+    except (TypeError, ValueError) as error:  # a plugin's own checks may not use ours
+        raise PlanError(f"step {step!r}: {error}") from None

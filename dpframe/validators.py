@@ -75,6 +75,12 @@ def number(*, above: float = -math.inf, at_least: float = -math.inf, below: floa
     return check
 
 
+def text(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    """A word or a sentence."""
+    if not isinstance(value, str):
+        raise refuse(owner, attribute.name, "a text", value)
+
+
 def boolean(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     """True or False."""
     if not isinstance(value, bool):

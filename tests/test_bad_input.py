@@ -13,6 +13,7 @@ import dpframe as dp
 from dpframe import registry
 from dpframe.noise import Keystream
 from dpframe.sources import Source
+from dpframe_gaussian.mechanism import SMALLEST_LEVEL
 
 SECRET = 1234.5678
 WORD = "hush-hush"
@@ -443,6 +444,7 @@ def test_promise(watch: Watch, attempt: Callable[[], object], says: tuple[str, .
 # -- steps and plans -------------------------------------------------------------------------------------------------
 
 MOMENT = dp.release("moment", "gaussian")
+RADIUS = dp.release("radius", "private-quantile", quantile=0.9, high=10.0)
 
 
 def top(name: str = "components", of: Any = "moment", k: Any = 1) -> dp.Step:
@@ -552,6 +554,17 @@ BAD_STEPS = [
         lambda: plan(top(k=3)).explain(dim=2), ("'components'", "k=3", "2"), id="k above the explained dimension"
     ),
     pytest.param(
+        lambda: plan(top(of=[[1.0]], k=2)).run(TABLE),
+        ("'components'", "k=2", "1"),
+        id="k above the dimension of a value",
+    ),
+    pytest.param(
+        lambda: plan(dp.derive("u", "to-units", of=dp.Mean([1.0, 2.0])), rows=COLUMNS).run(TABLE),
+        ("'u'", "columns"),
+        id="units of a value without names",
+    ),
+    pytest.param(lambda: plan(rows=rows(contributions=10**400)), (), id="contributions beyond any float"),
+    pytest.param(
         lambda: dp.Plan(rows=PLAIN, budget=BUDGET, steps=[]), ("steps", "dp.release", "at least one"), id="no steps"
     ),
     pytest.param(lambda: dp.Plan(rows=PLAIN, budget=BUDGET, steps=None), ("dp.release",), id="steps none"),
@@ -582,6 +595,33 @@ BAD_STEPS = [
         ("'moment'", "delta=0"),
         id="pure Gaussian, by name",
     ),
+    pytest.param(
+        lambda: plan(rows=rows(norm=dp.ref("radius"))),
+        ("'moment'", "'radius'", "no earlier step"),
+        id="norm of a missing step",
+    ),
+    pytest.param(
+        lambda: plan(RADIUS, rows=rows(norm=dp.ref("radius"))), ("'moment'", "'radius'"), id="norm of a later step"
+    ),
+    pytest.param(
+        lambda: plan(rows=rows(norm=dp.ref("moment"))), ("'moment'", "no earlier step"), id="norm of the step itself"
+    ),
+    pytest.param(
+        lambda: plan(dp.release("again", "gaussian"), rows=rows(norm=dp.Ref("radius"))),
+        ("'radius'",),
+        id="norm of no step",
+    ),
+    pytest.param(
+        lambda: dp.Plan(
+            rows=rows(norm=dp.ref("values")),
+            budget=BUDGET,
+            steps=[RADIUS, dp.derive("values", "eigenvalues", of=[[1.0]]), MOMENT],
+        ),
+        ("Rows.norm must be a number", "'values' gives a spectrum"),
+        id="norm that is no number",
+    ),
+    pytest.param(lambda: plan(accountant=5), ("Plan.accountant", "got 5"), id="accountant a number"),
+    pytest.param(lambda: plan(scenario=5), ("Plan.scenario", "dp.Scenario"), id="scenario a number"),
     pytest.param(lambda: plan(accountant="pure"), ("'pure'", "Gaussian", "'moment'"), id="accountant does not compose"),
     pytest.param(lambda: plan(budget=dp.Budget(epsilon=0.0, delta=1e-6)), ("epsilon above 0",), id="epsilon zero"),
     pytest.param(lambda: plan(budget=dp.Budget(epsilon=1e-12, delta=1e-15)), ("budget",), id="budget too small"),
@@ -610,10 +650,11 @@ BAD_STEPS = [
     pytest.param(lambda: plan().run(TABLE, insecure_seed=True), ("insecure_seed", "True"), id="seed a truth value"),
     *(
         pytest.param(
-            lambda delta=delta: dp.accountant("gdp").epsilon([dp.losses.Gaussian(mu=1.0)], delta=delta),
+            lambda name=name, delta=delta: dp.accountant(name).epsilon([dp.losses.Gaussian(mu=1.0)], delta=delta),
             ("delta", f"got {delta!r}"),
-            id=f"composed at delta {delta}",
+            id=f"composed by {name} at delta {delta}",
         )
+        for name in ("auto", "gdp", "zcdp")
         for delta in (-1e-6, NAN, "1e-6")
     ),
     pytest.param(lambda: dp.losses.Gaussian(mu=-1.0), ("Gaussian.mu", "got -1.0"), id="loss negative"),
@@ -737,6 +778,19 @@ def test_no_rows_give_a_noisy_zero(promise: dp.Rows, data: Any) -> None:
     assert width**2 == np.count_nonzero(moment)
     nothing = np.full((3, promise.dim or 2), NAN)
     assert values(nothing, attrs.evolve(promise, columns=None, norm=promise.length)) == moment.tobytes()
+
+
+@pytest.mark.parametrize("noise", ["goe", "triangular", "paper"])
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
+@pytest.mark.parametrize("promise", [{"dim": 1}, {"dim": 2}, {"contributions": 3}], ids=str)
+@pytest.mark.parametrize("center", [False, True])
+def test_the_smallest_level_can_be_drawn(noise: str, neighbors: str, promise: dict[str, int], center: bool) -> None:
+    """Whatever the plan lets through, the sampler can draw: no failure after the charge."""
+    promised = rows(**{"dim": 2, **promise}, neighbors=neighbors, center=center)
+    level = SMALLEST_LEVEL * promised.contributions
+    step = dp.release("moment", "gaussian", noise=noise, level=level)
+    result = dp.Plan(rows=promised, budget=BUDGET, steps=[step]).run([], insecure_seed=7)
+    assert 2.0**15 < np.abs(result["moment"]).max() / (promised.length**2)
 
 
 def test_a_module_is_no_data(watch: Watch) -> None:

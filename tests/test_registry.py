@@ -181,6 +181,11 @@ def found(known: Registry, name: str) -> PluginInfo:
     return info
 
 
+def foreign(known: Registry) -> list[type]:
+    """The mechanisms that are not the core's own."""
+    return [cls for cls in known.all("mechanism") if not cls.__module__.startswith("dpframe.")]
+
+
 @attrs.frozen(kw_only=True)
 class Other(Trace):
     """A mechanism of a good plugin."""
@@ -328,7 +333,7 @@ def test_a_broken_plugin_is_set_aside(monkeypatch: pytest.MonkeyPatch, load: Cal
     assert reason in info.reason
     assert PluginInfo("a-good", "1.0", "active", ("mechanism other",)) == found(known, "a-good")
     assert PluginInfo("z-good", "1.0", "active", ("mechanism third",)) == found(known, "z-good")
-    assert [Other, Third] == known.all("mechanism")
+    assert [Other, Third] == foreign(known)
     assert (Other, Third) == (known.find("mechanism", "other"), known.find("mechanism", "third"))
     assert "psd" == known.find("postprocessor", "psd").name  # type: ignore[attr-defined]
     with pytest.raises(dp.PluginError, match=r"Not in use: m-broken \(") as caught:
@@ -342,7 +347,7 @@ def test_nothing_of_a_broken_plugin_is_used(monkeypatch: pytest.MonkeyPatch) -> 
 
     broken = plugin(dpframe_mechanisms=lambda: [Third, Abstract], dpframe_before_charge=veto)
     known = installed(monkeypatch, entry("broken", broken))
-    assert [] == known.all("mechanism")
+    assert [] == foreign(known)
     assert [] == known.hook.dpframe_before_charge.get_hookimpls()
 
 
@@ -352,7 +357,7 @@ def test_a_name_belongs_to_the_first_plugin(monkeypatch: pytest.MonkeyPatch) -> 
     known = installed(monkeypatch, entry("b", second), entry("a", first))
     assert ["dpframe", "a", "b"] == [info.name for info in known.plugins()]
     assert ["active", "active", "set aside"] == [info.status for info in known.plugins()]
-    assert [Other] == known.all("mechanism")
+    assert [Other] == foreign(known)
 
 
 def test_own_plugins_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -368,7 +373,7 @@ def test_two_entry_points_of_one_distribution(monkeypatch: pytest.MonkeyPatch) -
     two = plugin(dpframe_mechanisms=lambda: [Third], dpframe_before_charge=lambda: seen.append("two"))
     dist = Distribution("a-pair")
     known = installed(monkeypatch, Entry(dist, lambda: one, "one"), Entry(dist, lambda: two, "two"))
-    assert [Other, Third] == known.all("mechanism")
+    assert [Other, Third] == foreign(known)
     known.hook.dpframe_before_charge(plan=None, losses=())
     assert ["one", "two"] == sorted(seen)
     told = [info for info in known.plugins() if info.name != "dpframe"]
@@ -606,11 +611,31 @@ def test_a_pure_mechanism_of_a_third_party(accountant: str) -> None:
 
 
 @pytest.mark.usefixtures("parts")
-def test_pure_and_gaussian_losses_have_no_common_total() -> None:
-    """Until an accountant that composes both is installed."""
+def test_pure_and_gaussian_losses_in_one_plan() -> None:
     steps = [dp.release("a", "test-trace"), dp.release("b", "gaussian")]
-    with pytest.raises(dp.PlanError, match="no installed accountant composes Gaussian, Pure losses"):
-        dp.Plan(rows=ROWS, budget=dp.Budget(epsilon=1.0, delta=1e-6), steps=steps)
+    plan = dp.Plan(rows=ROWS, budget=dp.Budget(epsilon=1.0, delta=1e-6), steps=steps)
+    assert 1.0 == pytest.approx(plan.spent.epsilon, rel=1e-9)
+    assert plan.spent.epsilon <= 1.0
+    assert plan.pricing.levels["a"] == plan.pricing.levels["b"]
+    with pytest.raises(dp.PlanError, match="'b' has no pure guarantee"):
+        dp.Plan(rows=ROWS, budget=PURE, steps=steps)
+
+
+def test_a_loss_that_nobody_composes() -> None:
+    @dp.register
+    @attrs.frozen(kw_only=True)
+    class Modelled(Trace):
+        name = "test-modelled"
+
+        def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
+            loss = dp.losses.Pure(epsilon=level)
+            return dp.losses.ModelBased(loss=loss, model="spiked-covariance", failure="1e-9")
+
+    try:
+        with pytest.raises(dp.PlanError, match="'auto' cannot compose the ModelBased loss of step 'a'"):
+            pure_plan(dp.release("a", "test-modelled"))
+    finally:
+        dp.unregister(Modelled)
 
 
 @pytest.mark.usefixtures("parts")

@@ -183,9 +183,9 @@ def test_figures_of_the_statement() -> None:
 
 
 def test_noise_needs_the_dimension() -> None:
-    assert "dim=" in words(str(plan().explain()))
     assert {} == plan().explain().statement.line("moment").noise
-    assert "dim=" not in words(str(plan().explain(dim=6)))
+    assert {"diagonal", "off-diagonal"} == set(plan().explain(dim=6).statement.line("moment").noise)
+    assert "off-diagonal" not in str(plan().explain())
 
 
 def test_forecast() -> None:

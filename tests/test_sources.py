@@ -142,6 +142,15 @@ def test_integers_and_truth_values() -> None:
         assert wanted == moment(whole.astype(dtype))
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_levels_that_are_not_exact_in_single_precision(dtype: Any) -> None:
+    """A narrow cell and its copy in double precision are the same number, so they are the same level or none."""
+    rows = dp.Rows(columns=[dp.Category("dose", [0.1, 0.5, 1e300])], neighbors="replace")
+    narrow = np.array([[0.1], [0.5], [0.5], [0.1]], dtype=dtype)
+    assert moment(narrow.astype(np.float64), rows) == moment(narrow, rows)
+    assert dp.check(narrow.astype(np.float64), rows) == dp.check(narrow, rows)
+
+
 @pytest.mark.parametrize("most", [1, 3, 100])
 def test_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     wanted = moment(array()), moment(table(), COLUMNS)

@@ -14,7 +14,7 @@ from dpframe.noise import Keystream, Random, gaussian, keystream, laplace, latti
 
 
 def test_names() -> None:
-    assert dpframe.noise.__all__ == ["Keystream", "Random", "rounded_gaussian", "rounded_laplace"]
+    assert dpframe.noise.__all__ == ["Keystream", "Random", "exponential_choice", "rounded_gaussian", "rounded_laplace"]
 
 
 @pytest.mark.parametrize("size", [0, 5, (), (2, 3), (0, 4), np.int64(3)])

@@ -1,0 +1,125 @@
+"""TOML beyond the standard library: writing it, and the lines at which keys stand. Reading is tomllib's."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from dpframe.errors import PlanError
+
+Path = tuple[str | int, ...]
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(r"""^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+
+
+@attrs.frozen
+class Places:
+    """The line of every table and key of one text."""
+
+    source: str
+    text: str = attrs.field(repr=False)
+    lines: dict[Path, int] = attrs.field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "lines", _lines(self.text))
+
+    @property
+    def top(self) -> Place:
+        return Place(self, ())
+
+
+@attrs.frozen
+class Place:
+    """A table or key, by its path."""
+
+    places: Places
+    path: Path
+
+    def at(self, *keys: str | int) -> Place:
+        return Place(self.places, (*self.path, *keys))
+
+    def error(self, message: str) -> PlanError:
+        """The message with the file and the nearest line that is known."""
+        path = self.path
+        while path and path not in self.places.lines:
+            path = path[:-1]
+        line = f", line {self.places.lines[path]}" if path else ""
+        told = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.path).lstrip(".")
+        return PlanError(f"{self.places.source}{line}{f' ({told})' if told else ''}: {message}")
+
+
+def _lines(text: str) -> dict[Path, int]:
+    found: dict[Path, int] = {}
+    table: Path = ()
+    counts: dict[Path, int] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := _HEADER.match(line):
+            table = _resolved(_words(header[2]), counts)
+            if header[1] == "[[":
+                counts[table] = counts.get(table, -1) + 1
+                found.setdefault(table, number)
+                table = (*table, counts[table])
+            found.setdefault(table, number)
+        elif key := _KEY.match(line):
+            words = _words(key[1])
+            for end in range(1, len(words) + 1):
+                found.setdefault((*table, *words[:end]), number)
+    return found
+
+
+def _words(dotted: str) -> Path:
+    return tuple(word.strip().strip("\"'") for word in dotted.split("."))
+
+
+def _resolved(words: Path, counts: dict[Path, int]) -> Path:
+    """A header inside an array of tables belongs to the latest of them."""
+    path: Path = ()
+    for position, word in enumerate(words):
+        path = (*path, word)
+        if path in counts and position < len(words) - 1:
+            path = (*path, counts[path])
+    return path
+
+
+def write(content: Mapping[str, Any]) -> str:
+    """Tables of plain values as TOML text: scalars first, then a header for each table and each table of a list."""
+    return "\n".join(_table(content, ())).lstrip("\n") + "\n"
+
+
+def _table(content: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
+    nested = {key: value for key, value in content.items() if _has_header(value)}
+    for key, value in content.items():
+        if key not in nested:
+            yield f"{_key(key)} = {_inline(value)}"
+    for key, value in nested.items():
+        name = ".".join(map(_key, (*path, key)))
+        for table in value if isinstance(value, list) else [value]:
+            yield ""
+            yield f"[[{name}]]" if isinstance(value, list) else f"[{name}]"
+            yield from _table(table, (*path, key))
+
+
+def _has_header(value: Any) -> bool:
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(each, Mapping) for each in value)
+    return isinstance(value, Mapping) and set(value) != {"ref"}
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_key(key)} = {_inline(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_inline, value)) + "]"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _inline(key)
