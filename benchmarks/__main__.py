@@ -11,8 +11,9 @@ from importlib import import_module
 from rich.console import Console
 
 from benchmarks import machine, report
-from benchmarks.progress import Progress, progress
+from benchmarks.progress import progress
 from benchmarks.table import Table
+from benchmarks.timing import Turns
 
 SECTIONS = {"moment": "moment", "noise": "noise", "utility": "utility", "import": "imports", "eigen": "eigen"}
 """Modules by the name of their section, in the order in which they run."""
@@ -21,26 +22,34 @@ SECTIONS = {"moment": "moment", "noise": "noise", "utility": "utility", "import"
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure dpframe and its peers.")
     parser.add_argument("sections", nargs="*", metavar="section", help=f"any of {', '.join(SECTIONS)}; all unless said")
-    asked = parser.parse_args().sections
-    if unknown := [name for name in asked if name not in SECTIONS]:
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="how long a section may wait for other processes to be quiet; %(default)g unless said",
+    )
+    asked = parser.parse_args()
+    if unknown := [name for name in asked.sections if name not in SECTIONS]:
         parser.error(f"there is no section {unknown[0]!r}; there is: {', '.join(SECTIONS)}")
     console = Console(width=None if sys.stdout.isatty() else 140)
     here = machine.facts()
     there, earlier = report.load()
     known = earlier if here == there else {}  # figures of another machine or other versions do not mix with these
     for name in SECTIONS:
-        if name in asked or not asked:
-            known[name] = _measured(name, console)
+        if name in asked.sections or not asked.sections:
+            known[name] = _measured(name, asked.patience, console)
             report.show(known[name], console)
             report.save(here, {name: known[name] for name in SECTIONS if name in known})
 
 
-def _measured(name: str, console: Console) -> report.Measured:
-    measure: Callable[[Progress], Table] = import_module(f"benchmarks.{SECTIONS[name]}").measure
-    others = machine.load_meter()
+def _measured(name: str, patience: float, console: Console) -> report.Measured:
+    measure: Callable[[Turns], Table] = import_module(f"benchmarks.{SECTIONS[name]}").measure
     with progress(name, console) as bar:
-        table = measure(bar)
-    return report.Measured(table=table, date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M"), others=others())
+        turns = Turns(bar, patience)
+        table = measure(turns)
+    date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return report.Measured(table=table, date=date, rounds=turns.rounds, disturbed=turns.disturbed)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks.progress import Progress
 from benchmarks.table import Row, Table, at_most
-from benchmarks.timing import medians, timed
+from benchmarks.timing import Turns, timed
 from dpframe.lattice import FloatArray
 from dpframe.postprocess import eigen
 
@@ -25,11 +24,11 @@ WANTED = 1.25
 FULL, DENSE, LANCZOS = "numpy eigh", "dense, k only", "Lanczos"
 
 
-def measure(progress: Progress) -> Table:
+def measure(turns: Turns) -> Table:
     """Every size and share, on spikes in noise and on noise alone."""
     cases = [(dim, FEW) for dim in DIMS] + [(dim, dim // share) for dim in SHARE_DIMS for share in SHARES]
-    progress.expect(2 * len(cases) * (REPETITIONS + 1))
-    rows = [_compare(dim, k, spikes, progress) for spikes in (True, False) for dim, k in cases]
+    turns.progress.expect(2 * len(cases) * REPETITIONS)
+    rows = [_compare(dim, k, spikes, turns) for spikes in (True, False) for dim, k in cases]
     return Table(
         title="Leading eigenpairs, in milliseconds",
         notes=(
@@ -42,18 +41,17 @@ def measure(progress: Progress) -> Table:
     )
 
 
-def _compare(dim: int, k: int, spikes: bool, progress: Progress) -> Row:
+def _compare(dim: int, k: int, spikes: bool, turns: Turns) -> Row:
     matrix = _matrix(dim, k if spikes else 0)
     milliseconds = {
         name: 1000 * seconds
-        for name, seconds in medians(
+        for name, seconds in turns.medians(
             {
                 FULL: timed(lambda: np.linalg.eigh(matrix)),
                 DENSE: timed(_forced(matrix, k, from_dim=dim + 1)),
                 LANCZOS: timed(_forced(matrix, k, from_dim=0)),
             },
             REPETITIONS,
-            progress,
         ).items()
     }
     chosen = LANCZOS if dim >= eigen.LANCZOS_DIM and k * eigen.LANCZOS_SHARE <= dim else DENSE

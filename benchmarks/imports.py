@@ -7,9 +7,8 @@ import subprocess
 import sys
 import tempfile
 
-from benchmarks.progress import Progress
 from benchmarks.table import Row, Table, at_most
-from benchmarks.timing import medians, timed
+from benchmarks.timing import Turns, timed
 
 REPETITIONS = 15
 WANTED = 0.5
@@ -19,9 +18,9 @@ LATER = ("scipy.stats", "numba", "rich", "pandas")
 BARE, IMPORT, NUMPY = "pass", "import dpframe", "import numpy"
 
 
-def measure(progress: Progress) -> Table:
+def measure(turns: Turns) -> Table:
     """Fresh interpreters, with and without the import, in turns."""
-    progress.expect(REPETITIONS + 1)
+    turns.progress.expect(REPETITIONS)
     with tempfile.TemporaryDirectory() as cache:
         # The first round compiles all modules into the cache, as installing does.
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -32,7 +31,7 @@ def measure(progress: Progress) -> Table:
             return subprocess.run(command, check=True, env=environment, capture_output=True, text=True).stdout
 
         interpreters = {code: timed(lambda code=code: fresh(code)) for code in (BARE, NUMPY, IMPORT)}  # type: ignore[misc]
-        seconds = medians(interpreters, REPETITIONS, progress)
+        seconds = turns.medians(interpreters, REPETITIONS)
         loaded = fresh(f"{IMPORT}, sys; print(*sys.modules)").split()
     return Table(
         title="Import",

@@ -42,26 +42,37 @@ def _processor() -> str:
     return platform.processor() or "unknown"
 
 
-def load_meter() -> Callable[[], float | None]:
+def load_meter() -> Callable[[], float]:
     """Start metering; the returned function gives the share of the machine that went to others since then.
 
-    Others are all processes but this one and its finished children, and the host where the machine is virtual. None
+    Others are all processes but this one and its children, and the host where the machine is virtual. The share is zero
     where the system does not tell.
     """
-    stat = Path("/proc/stat")
-    if not stat.exists():
-        return lambda: None
-    tick = os.sysconf("SC_CLK_TCK")
+    before = _ticks()
 
-    def read() -> tuple[float, float, float]:
-        user, nice, system, idle, wait, *rest = (int(n) / tick for n in stat.read_text().split("\n", 1)[0].split()[1:9])
-        busy = user + nice + system + sum(rest)
-        return busy + idle + wait, busy, sum(os.times()[:4])
-
-    before = read()
-
-    def share() -> float | None:
-        total, busy, own = (now - then for now, then in zip(read(), before, strict=True))
-        return max(busy - own, 0.0) / total if total > 0 else None
+    def share() -> float:
+        total, busy, own = (now - then for now, then in zip(_ticks(), before, strict=True))
+        return max(busy - own, 0.0) / total if total > 0 else 0.0
 
     return share
+
+
+def _ticks() -> tuple[float, float, float]:
+    """Processor time in ticks so far: of all cores, of it busy, and of that for this process and its children."""
+    stat = Path("/proc/stat")
+    if not stat.exists():
+        return 0.0, 0.0, 0.0
+    user, nice, system, idle, wait, *rest = map(int, stat.read_text(encoding="utf-8").split("\n", 1)[0].split()[1:9])
+    busy = user + nice + system + sum(rest)
+    finished = sum(os.times()[:4]) * os.sysconf("SC_CLK_TCK")
+    return float(busy + idle + wait), float(busy), finished + sum(_child_ticks(child) for child in _children())
+
+
+def _children() -> list[str]:
+    """The running children of all threads of this process."""
+    return [child for task in Path("/proc/self/task").iterdir() for child in (task / "children").read_text().split()]
+
+
+def _child_ticks(child: str) -> int:
+    fields = Path(f"/proc/{child}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])  # user and system time

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import dpframe as dp
-from benchmarks.progress import Progress
 from benchmarks.table import Row, Table, at_most
-from benchmarks.timing import medians, timed
+from benchmarks.timing import Turns, timed
 from dpframe.runner import accumulate
 from dpframe.sources import open_source
 
@@ -23,17 +22,17 @@ WITHIN, CLIPPED = "rows all within the norm", "half of the rows clipped"
 ALL_CORES, ONE_CORE = "X.T @ X, all cores", "X.T @ X, one core"
 
 
-def measure(progress: Progress) -> Table:
+def measure(turns: Turns) -> Table:
     """Exact moments of rows within the norm and beyond it, in both float types."""
-    progress.expect(2 * (REPETITIONS + 1))
-    progress.says("drawing the rows")
+    turns.progress.expect(2 * REPETITIONS)
+    turns.progress.says("drawing the rows")
     values = np.random.default_rng(1).standard_normal((ROWS, DIM))
     lengths = np.sqrt(np.einsum("ij,ij->i", values, values))
     norms = {WITHIN: float(lengths.max()) * 1.01, CLIPPED: float(np.median(lengths))}
     rows: list[Row] = []
     for dtype in ("float64", "float32"):
         values = values.astype(dtype, copy=False)
-        rows += _compare(values, norms, progress)
+        rows += _compare(values, norms, turns)
     return Table(
         title=f"Exact second moment of {ROWS:,} × {DIM} rows",
         notes=(
@@ -46,7 +45,7 @@ def measure(progress: Progress) -> Table:
     )
 
 
-def _compare(values: NDArray[Any], norms: dict[str, float], progress: Progress) -> list[Row]:
+def _compare(values: NDArray[Any], norms: dict[str, float], turns: Turns) -> list[Row]:
     def exact(norm: float) -> None:
         promise = dp.Rows(norm=norm, neighbors="add-remove")
         source = open_source(values, promise)
@@ -56,7 +55,7 @@ def _compare(values: NDArray[Any], norms: dict[str, float], progress: Progress) 
         with threadpool_limits(limits=1, user_api="blas"):
             _ = values.T @ values
 
-    seconds = medians(
+    seconds = turns.medians(
         {
             ALL_CORES: timed(lambda: values.T @ values),
             ONE_CORE: timed(product_on_one_core),
@@ -64,7 +63,6 @@ def _compare(values: NDArray[Any], norms: dict[str, float], progress: Progress) 
             CLIPPED: timed(lambda: exact(norms[CLIPPED])),
         },
         REPETITIONS,
-        progress,
     )
     product = min(seconds[ALL_CORES], seconds[ONE_CORE])
     rows = [Row(what=f"{name}, {values.dtype}", figures={"seconds": seconds[name]}) for name in (ALL_CORES, ONE_CORE)]

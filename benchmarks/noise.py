@@ -9,9 +9,8 @@ import numpy as np
 
 from benchmarks import environment
 from benchmarks.environment import PeerError, Worker
-from benchmarks.progress import Progress
 from benchmarks.table import Row, Table, Value, at_least
-from benchmarks.timing import Measured, medians, timed
+from benchmarks.timing import Measured, Turns, timed
 from dpframe.noise import Keystream, Random
 
 REPETITIONS = 9
@@ -22,9 +21,9 @@ WANTED, WANTED_RATIO = 5.0, 100.0
 NUMPY, NUMPY_COUNT = "numpy standard_normal, neither secure nor exact", 1_000_000
 
 
-def measure(progress: Progress) -> Table:
+def measure(turns: Turns) -> Table:
     """All samplers in turns; OpenDP where its environment can be had."""
-    progress.expect(REPETITIONS + 1)
+    turns.progress.expect(REPETITIONS)
     random, floats = Random(Keystream.secure()), np.random.default_rng(1)
     things: dict[str, Measured] = {NUMPY: timed(lambda: floats.standard_normal(NUMPY_COUNT))}
     counts = {NUMPY: NUMPY_COUNT}
@@ -34,7 +33,7 @@ def measure(progress: Progress) -> Table:
             things[name], counts[name] = timed(_drawing(draw, exponent, count)), count
     with ExitStack() as stack:
         try:
-            progress.says("preparing the environment of the peers")
+            turns.progress.says("preparing the environment of the peers")
             peer = stack.enter_context(environment.worker("opendp_gaussian.py"))
             told = f"OpenDP {peer.greeting}: make_gaussian on vectors of {PEER_COUNT:,} 64-bit integers."
             for exponent in PEER_EXPONENTS:
@@ -42,7 +41,7 @@ def measure(progress: Progress) -> Table:
                 things[name], counts[name] = _peer_drawing(peer, exponent), PEER_COUNT
         except PeerError as error:
             told = f"OpenDP was not measured: {error}."
-        seconds = medians(things, REPETITIONS, progress)
+        seconds = turns.medians(things, REPETITIONS)
     rates = {name: counts[name] / taken / 1e6 for name, taken in seconds.items()}
     return Table(
         title="Noise: millions of samples per second",

@@ -27,9 +27,9 @@ class Progress:
         """What is being measured now."""
         self.bar.update(self.task, text=text, refresh=True)
 
-    def advance(self) -> None:
-        """One step is done."""
-        self.bar.update(self.task, advance=1, refresh=True)
+    def advance(self, steps: int = 1) -> None:
+        """So many steps are done."""
+        self.bar.update(self.task, advance=steps, refresh=True)
 
 
 @contextmanager

@@ -17,9 +17,6 @@ from benchmarks.table import Row, Table, shown
 JSON = Path(__file__).parent / "results.json"
 PAGE = Path(__file__).parent / "RESULTS.md"
 
-QUIET = 0.05
-"""With more of the machine than this in other hands, timings are not to be trusted."""
-
 
 @attrs.frozen(kw_only=True)
 class Measured:
@@ -28,22 +25,22 @@ class Measured:
     Args:
         table: its figures.
         date: when, in UTC.
-        others: the share of the machine that went to other processes meanwhile, where it is known.
+        rounds: how many rounds of timings were counted.
+        disturbed: during how many of them other processes were busy.
     """
 
     table: Table
     date: str
-    others: float | None
+    rounds: int
+    disturbed: int
 
     @property
     def circumstances(self) -> str:
         """When it was measured, and whether the machine was quiet."""
-        if self.others is None:
-            return f"Measured {self.date}; what else the machine did is not known."
-        told = f"Measured {self.date}; other processes took {self.others:.0%} of the machine."
-        if self.table.timings and self.others > QUIET:
-            return f"{told} That is too much for timings: measure again."
-        return told
+        if not self.rounds:
+            return f"Measured {self.date}."
+        told = f"Measured {self.date}; other processes were busy during {self.disturbed} of {self.rounds} rounds."
+        return f"{told} These timings are not to be used: measure again." if self.disturbed > self.rounds / 4 else told
 
 
 def show(measured: Measured, console: Console) -> None:
@@ -76,9 +73,10 @@ def _section(found: dict[str, Any]) -> Measured:
     table = found["table"]
     rows = tuple(Row(**row) for row in table["rows"])
     return Measured(
-        table=Table(title=table["title"], notes=tuple(table["notes"]), rows=rows, timings=table["timings"]),
+        table=Table(title=table["title"], notes=tuple(table["notes"]), rows=rows),
         date=found["date"],
-        others=found["others"],
+        rounds=found["rounds"],
+        disturbed=found["disturbed"],
     )
 
 

@@ -35,13 +35,11 @@ class Table:
         title: what the section is about.
         notes: how it was measured, a sentence or two each.
         rows: the figures; together they make the columns.
-        timings: whether the figures depend on how fast the machine is.
     """
 
     title: str
     notes: tuple[str, ...]
     rows: tuple[Row, ...]
-    timings: bool = True
 
     @property
     def columns(self) -> list[str]:

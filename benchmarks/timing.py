@@ -1,4 +1,8 @@
-"""Measuring things in turns, so that whatever slows the machine down for a while slows all of them down."""
+"""Measuring things in turns, while the machine is quiet.
+
+What slows the machine down for a while slows down all that is measured in turns, but not by the same factor: products
+on all cores suffer most. So rounds during which other processes were busy are repeated while patience lasts.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,15 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 
+import attrs
+
+from benchmarks.machine import load_meter
 from benchmarks.progress import Progress
+
+QUIET = 0.05
+"""The share of the machine that others may take while something is measured."""
+
+WINDOW = 0.5  # seconds over which that share is taken: the system counts in hundredths of a second
 
 Measured = Callable[[], float]
 """Does something once and says how many seconds it took."""
@@ -23,14 +35,55 @@ def timed(action: Callable[[], object]) -> Measured:
     return run
 
 
-def medians(things: Mapping[str, Measured], repetitions: int, progress: Progress) -> dict[str, float]:
-    """Median seconds of each, over that many rounds in which all take turns, after a round that is not counted."""
-    seconds: dict[str, list[float]] = {name: [] for name in things}
-    for number in range(repetitions + 1):
+@attrs.define
+class Turns:
+    """Measures in turns, and counts the rounds.
+
+    Args:
+        progress: where it says what it does.
+        patience: seconds that may still be lost to waiting for a quiet machine.
+        rounds: how many were counted so far.
+        disturbed: how many of them were not quiet, patience being at an end.
+    """
+
+    progress: Progress
+    patience: float
+    rounds: int = 0
+    disturbed: int = 0
+
+    def medians(self, things: Mapping[str, Measured], repetitions: int) -> dict[str, float]:
+        """Median seconds of each, over that many rounds in which all take turns, after one that is not counted."""
+        self._round(things, "warming up")
+        kept: list[dict[str, float]] = []
+        while len(kept) < repetitions:
+            start, others = time.monotonic(), load_meter()
+            batch: list[dict[str, float]] = []
+            while len(kept) + len(batch) < repetitions and (not batch or time.monotonic() - start < WINDOW):
+                batch.append(self._round(things, f"round {len(kept) + len(batch) + 1} of {repetitions}"))
+            quiet = others() <= QUIET
+            if not quiet and self.patience > 0:
+                self.patience -= time.monotonic() - start
+                self._wait()
+                continue
+            kept += batch
+            self.rounds += len(batch)
+            self.disturbed += 0 if quiet else len(batch)
+            self.progress.advance(len(batch))
+        return {name: statistics.median(taken[name] for taken in kept) for name in things}
+
+    def _round(self, things: Mapping[str, Measured], text: str) -> dict[str, float]:
+        taken = {}
         for name, thing in things.items():
-            progress.says(f"{name}, {f'round {number} of {repetitions}' if number else 'warming up'}")
-            taken = thing()
-            if number:
-                seconds[name].append(taken)
-        progress.advance()
-    return {name: statistics.median(taken) for name, taken in seconds.items()}
+            self.progress.says(f"{name}, {text}")
+            taken[name] = thing()
+        return taken
+
+    def _wait(self) -> None:
+        """Until the machine is quiet, or patience is at an end."""
+        self.progress.says("waiting for other processes")
+        quiet = False
+        while self.patience > 0 and not quiet:
+            others = load_meter()
+            time.sleep(WINDOW)
+            self.patience -= WINDOW
+            quiet = others() <= QUIET

@@ -17,6 +17,7 @@ from benchmarks import environment
 from benchmarks.environment import PeerError
 from benchmarks.progress import Progress
 from benchmarks.table import Row, Table, at_most
+from benchmarks.timing import Turns
 from dpframe.lattice import FloatArray
 
 SEEDS = range(1, 16)
@@ -54,7 +55,7 @@ class Setting:
     draw: Callable[[int], FloatArray]
 
 
-def measure(progress: Progress) -> Table:
+def measure(turns: Turns) -> Table:
     """All settings, every method on the same rows with the same seeds."""
     settings = [_spiked(*size) for size in SPIKED]
     notes = [
@@ -68,16 +69,15 @@ def measure(progress: Progress) -> Table:
         f"ε < 1 only and a yardstick here. The goal holds where the default's error is below {USEFUL:g}·√(2k).",
     ]
     try:
-        progress.says("preparing the environment of the peers")
+        turns.progress.says("preparing the environment of the peers")
         settings += list(_digits())
     except PeerError as error:
         notes.append(f"The digits were not measured: {error}.")
-    progress.expect(len(settings) * len(SEEDS))
+    turns.progress.expect(len(settings) * len(SEEDS))
     return Table(
         title="Error of private principal components",
         notes=tuple(notes),
-        rows=tuple(row for setting in settings for row in _rows(setting, progress)),
-        timings=False,
+        rows=tuple(row for setting in settings for row in _rows(setting, turns.progress)),
     )
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 API_VERSION = 1
 """Raised when an interface changes in a way that plugins must follow."""
 
-Numerics = Literal["exact", "floating"]
+Numerics = Literal["exact", "certified", "floating"]
 
 
 class Statistic(ABC):

@@ -1,0 +1,16 @@
+"""Private eigenvalues by the Laplace mechanism, for dpframe."""
+
+from __future__ import annotations
+
+import dpframe as dp
+from dpframe_laplace.mechanism import LaplaceEigenvalues
+
+DPFRAME_API = 1
+
+
+@dp.hookimpl
+def dpframe_mechanisms() -> list[type[dp.Mechanism]]:
+    return [LaplaceEigenvalues]
+
+
+__all__ = ["LaplaceEigenvalues"]

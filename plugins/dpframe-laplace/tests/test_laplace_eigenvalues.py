@@ -1,0 +1,198 @@
+"""Laplace eigenvalues: certified solver, scale, law, guarantee."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+import dpframe as dp
+from dpframe.lattice import RADIUS, inner_radius
+from dpframe.noise import Keystream
+from dpframe_laplace import LaplaceEigenvalues, certified
+from dpframe_laplace.certified import float_error, nearest_integers
+from dpframe_laplace.mechanism import SOLVER_ERROR
+
+RELATIONS = ("add-remove", "replace")
+FALSE_ALARM = 1e-6
+
+
+def integer_moment(dim: int, rows: int, size: int, seed: int = 0) -> NDArray[np.int64]:
+    values = np.random.default_rng(seed).integers(-size, size, (rows, dim))
+    moment: NDArray[np.int64] = values.T @ values
+    return moment
+
+
+MATRICES = {
+    "generic": integer_moment(30, 200, 60_000),
+    "large": integer_moment(12, 500, 60_000) * 30_000,
+    "rank deficient": integer_moment(12, 3, 60_000),
+    "zero": np.zeros((5, 5), dtype=np.int64),
+    "tied": np.eye(6, dtype=np.int64) * RADIUS**2,
+    "one": np.array([[7]], dtype=np.int64),
+}
+
+
+def enclosed(matrix: NDArray[np.int64]) -> list[float]:
+    return [float(value) for value in certified._enclosed(matrix, 1)]
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_the_float_error_bound_holds_against_ball_arithmetic(name: str) -> None:
+    matrix = MATRICES[name]
+    floats = matrix.astype(np.float64)
+    values, vectors = np.linalg.eigh(floats)
+    bound = float_error(floats, values, vectors)
+    truth = np.asarray(enclosed(matrix))
+    assert np.abs(values[::-1] - truth).max() <= bound + 1.5
+    assert bound <= 1e-11 * max(np.linalg.norm(floats), 1.0) * len(matrix)
+
+
+def test_a_wrong_answer_of_the_solver_is_noticed() -> None:
+    floats = MATRICES["generic"].astype(np.float64)
+    values, vectors = np.linalg.eigh(floats)
+    for wrong, at in (
+        (values + 1e5 * (np.arange(30) == 3), vectors),
+        (values, vectors * (1 - 0.3 * (np.arange(30) == 3))),
+    ):
+        actual = float(np.abs(np.sort(wrong) - values).max())
+        assert float_error(floats, wrong, at) >= actual
+    assert math.isinf(float_error(floats, values, np.zeros_like(vectors)))
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_both_paths_give_the_nearest_integers_within_the_error(name: str) -> None:
+    matrix = MATRICES[name]
+    truth = np.asarray(enclosed(matrix))
+    for error in (1, 2**16, 2**40):  # the first is out of reach of floats for large matrices
+        assert np.abs(np.asarray(nearest_integers(matrix, error), dtype=float) - truth).max() <= error + 1.5
+
+
+def test_ball_arithmetic_takes_over_where_floats_cannot_certify(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    slow = certified._enclosed
+
+    def counted(matrix: NDArray[np.int64], error: int) -> list[int]:
+        calls.append(error)
+        return slow(matrix, error)
+
+    monkeypatch.setattr(certified, "_enclosed", counted)
+    nearest_integers(MATRICES["generic"], 2**16)
+    assert [] == calls
+    nearest_integers(MATRICES["large"], 1)
+    assert [1] == calls
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("contributions", [1, 3])
+@pytest.mark.parametrize("k", [1, 4])
+@pytest.mark.parametrize("level", [0.1, 1 / 3, 7.0])
+def test_the_scale_is_the_sensitivity_with_the_solvers_allowance(
+    relation: str, contributions: int, k: int, level: float
+) -> None:
+    rows = dp.Rows(norm=1.0, neighbors=relation, contributions=contributions, dim=5)
+    moved = contributions * (2 if relation == "replace" else 1) * RADIUS**2
+    wanted = Fraction(moved + k * (2 * SOLVER_ERROR + 1)) / Fraction(level)
+    scale = Fraction(LaplaceEigenvalues(k=k)._lattice_scale(rows, level))
+    assert wanted <= scale <= wanted * (1 + Fraction(1, 10**15))
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_released_integers_of_neighbours_differ_by_no_more_than_the_scale_covers(relation: str) -> None:
+    rng = np.random.default_rng(4)
+    rows = dp.Rows(norm=float(inner_radius(6)), neighbors=relation, dim=6)
+    k = 4
+    allowed = LaplaceEigenvalues(k=k)._lattice_scale(rows, 1.0)
+    largest = 0
+    separated = np.repeat(np.eye(6) * RADIUS, [18, 15, 12, 9, 6, 3], axis=0)
+    for trial in range(200):
+        background = separated if trial == 0 else rng.standard_normal((8, 6)) * RADIUS
+        first = np.eye(6)[:1] * RADIUS if trial == 0 else rng.standard_normal((1, 6)) * RADIUS
+        other = np.eye(6)[1:2] * RADIUS if trial == 0 else rng.standard_normal((1, 6)) * RADIUS
+        changed = [background] if relation == "add-remove" else [background, other]
+        moments = [
+            dp.Moment().partial(dp.Chunk(rows, np.concatenate(data)))["moment"]
+            for data in ([background, first], changed)
+        ]
+        one, two = (nearest_integers(moment, SOLVER_ERROR)[:k] for moment in moments)
+        largest = max(largest, sum(abs(a - b) for a, b in zip(one, two, strict=True)))
+    assert largest <= allowed
+    assert largest >= 0.99 * allowed  # trial 0 reaches the bound but for the allowance
+
+
+def draws(level: float, trials: int) -> NDArray[Any]:
+    """Noise alone in lattice units: eigenvalues far from zero and far apart, so that sorting changes nothing."""
+    rows = dp.Rows(norm=1.0, neighbors="add-remove", dim=3)
+    exact = np.diag([3, 2, 1]).astype(np.int64) * 2**50
+    data = dp.PrivateData(rows, statistics={dp.Moment(): {"moment": exact}})
+    mechanism = LaplaceEigenvalues(k=3)
+    random = dp.Random(Keystream.insecure(1))
+    released = np.stack([mechanism.release(data, level, random).array for _ in range(trials)]) / rows.step**2
+    noise: NDArray[Any] = released - np.diag(exact)
+    return noise / mechanism._lattice_scale(rows, level)
+
+
+def test_noise_is_laplace_of_the_stated_scale_and_no_other() -> None:
+    samples = draws(0.5, 4000)
+    assert stats.kstest(samples.ravel(), "laplace").pvalue > FALSE_ALARM
+    # The sum of |x| over n samples is Gamma(n): an exact two-sided test of the scale.
+    total = float(np.abs(samples).sum())
+
+    def accepts(scale: float) -> bool:
+        law = stats.gamma(samples.size)
+        return bool(2 * min(law.cdf(total / scale), law.sf(total / scale)) > FALSE_ALARM)
+
+    assert accepts(1.0)
+    assert not accepts(0.95)
+    assert not accepts(1.05)
+    correlations = np.corrcoef(samples, rowvar=False)[np.triu_indices(3, 1)]
+    assert np.abs(correlations).max() * math.sqrt(len(samples)) < stats.norm.isf(FALSE_ALARM / 6)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_stated_epsilon_is_the_accountants_and_pure(relation: str) -> None:
+    plan = dp.Plan(
+        rows=dp.Rows(norm=1.0, neighbors=relation),
+        budget=dp.Budget(epsilon=1.5),
+        steps=[dp.release("spectrum", "laplace-eigenvalues", k=2)],
+    )
+    losses = [dp.losses.Laplace(epsilon=plan.pricing.levels["spectrum"])]
+    assert losses == list(plan.pricing.all_losses)
+    assert 1.5 == plan.spent.epsilon == dp.accountant("pure").epsilon(losses, 0.0)
+
+
+def test_a_release_is_near_the_truth_sorted_and_graded_as_certified() -> None:
+    values = np.random.default_rng(0).standard_normal((20_000, 5)) * [0.4, 0.3, 0.2, 0.1, 0.05]
+    plan = dp.Plan(
+        rows=dp.Rows(norm=1.0, neighbors="replace"),
+        budget=dp.Budget(epsilon=1.0),
+        steps=[dp.release("spectrum", "laplace-eigenvalues", k=3)],
+    )
+    result = plan.run(values, insecure_seed=2)
+    clipped = values / np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1.0)
+    truth = np.linalg.eigvalsh(clipped.T @ clipped)[::-1][:3]
+    each = plan.explain(dim=5).statement.line("spectrum").noise["each"]
+    assert 2 * math.sqrt(2) == pytest.approx(each, rel=1e-3)
+    assert np.abs(result["spectrum"] - truth).max() < 12 * each
+    assert "certified" == result.record("spectrum").numerics
+    assert (np.diff(result["spectrum"]) <= 0).all()
+
+
+def test_what_it_cannot_do_is_refused_before_the_charge() -> None:
+    def plan(k: int, **promise: Any) -> dp.Plan:
+        rows = dp.Rows(**{"norm": 1.0, "neighbors": "replace", **promise})
+        return dp.Plan(rows=rows, budget=dp.Budget(epsilon=1.0), steps=[dp.release("s", "laplace-eigenvalues", k=k)])
+
+    with pytest.raises(dp.PlanError, match="step 's': k=3 is more than the 2 coordinates"):
+        plan(3, dim=2)
+    with pytest.raises(dp.PlanError, match="step 's': laplace-eigenvalues needs rows without a constant"):
+        plan(1, center=True)
+    with pytest.raises(dp.PlanError, match=r"LaplaceEigenvalues\.k must be a positive integer; got 0"):
+        plan(0)
+    with pytest.raises(dp.PlanError, match="needs a level of at least"):
+        plan(1, contributions=1_000_000)
