@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import attrs
 
+from dpframe import validators
 from dpframe.errors import PlanError
 from dpframe.kinds import Spectrum
 
@@ -24,7 +25,7 @@ class Scenario:
             an assumption: a bound computed from the true spectrum would itself be private.
     """
 
-    dim: int
+    dim: int = attrs.field(validator=validators.positive_int)
     spectrum: Spectrum | None = attrs.field(default=None, converter=_spectrum)
 
     def __attrs_post_init__(self) -> None:

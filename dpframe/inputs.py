@@ -63,12 +63,14 @@ def resolve(owner: T, values: Mapping[str, Kind]) -> T:
     return attrs.evolve(owner, **found) if found else owner  # type: ignore[misc]
 
 
-def check_kinds(owner: object, described: str, known: Mapping[str, type[Kind]]) -> dict[str, type[Kind]]:
+def check_kinds(owner: Any, described: str, known: Mapping[str, type[Kind]]) -> dict[str, type[Kind]]:
     """The kinds of an object's inputs; raises PlanError for a reference that is missing or does not fit."""
     found: dict[str, type[Kind]] = {}
     for field, kinds, value in inputs(owner):
         if value is None:
-            continue
+            if attrs.fields_dict(type(owner))[field].default is None:
+                continue
+            raise PlanError(f"{described} needs {titles(kinds)} in {field}=; got None.")
         if isinstance(value, Ref):
             if value.name not in known:
                 earlier = ", ".join(map(repr, known)) or "none"
@@ -80,12 +82,15 @@ def check_kinds(owner: object, described: str, known: Mapping[str, type[Kind]]) 
         else:
             kind, source = type(value), f"{field}= holds"
         if not issubclass(kind, kinds):
-            raise PlanError(f"{described} needs {titles(kinds)} in {field}=, but {source} {kind.title}.{_hint(kind)}")
+            hint = _hint(kind, kinds)
+            raise PlanError(f"{described} needs {titles(kinds)} in {field}=, but {source} {kind.title}.{hint}")
         found[field] = kind
     return found
 
 
-def _hint(kind: type[Kind]) -> str:
+def _hint(kind: type[Kind], wanted: tuple[type[Kind], ...]) -> str:
     if issubclass(kind, AugmentedMoment):
         return ' Centre it first: dp.derive("covariance", "covariance", of=...).'
+    if AugmentedMoment in wanted:
+        return " Say dp.Rows(..., center=True) to release one."
     return ""

@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpframe import validators
 from dpframe.errors import PlanError
 
 
@@ -23,24 +24,30 @@ class Axes:
     labels: tuple[str, ...]
     scale: tuple[float, ...]
     offset: tuple[float, ...]
+    unit: tuple[str, ...] = attrs.Factory(lambda axes: ("",) * len(axes.labels), takes_self=True)
 
     @classmethod
     def empty(cls) -> Axes:
-        return cls((), (), ())
+        return cls((), (), (), ())
 
-    def with_axis(self, label: str, scale: float, offset: float) -> Axes:
-        return Axes((*self.labels, label), (*self.scale, scale), (*self.offset, offset))
+    def with_axis(self, label: str, scale: float, offset: float, unit: str = "") -> Axes:
+        return Axes((*self.labels, label), (*self.scale, scale), (*self.offset, offset), (*self.unit, unit))
 
     @property
     def in_units(self) -> Axes:
         """The axes of a value that was mapped back to its units."""
-        return Axes(self.labels, (1.0,) * len(self.labels), (0.0,) * len(self.labels))
+        return Axes(self.labels, (1.0,) * len(self.labels), (0.0,) * len(self.labels), self.unit)
 
 
 def _read_only(values: ArrayLike) -> NDArray[Any]:
-    array = np.array(values)
-    if array.dtype.kind in "biu":
+    try:
+        array = np.array(values)
+    except ValueError:  # ragged: refused as no numbers
+        array = np.array(None)
+    if array.dtype.kind in "biuf":
         array = array.astype(np.float64)
+    if array.dtype.kind == "c":
+        array = array.astype(np.complex128)
     array.setflags(write=False)
     return array
 
@@ -70,13 +77,16 @@ class Kind:
         if type(other) is not type(self):
             return NotImplemented
         return (
-            self.axes == other.axes
+            self._rest() == other._rest()
             and self.array.dtype == other.array.dtype
             and np.array_equal(self.array, other.array)
         )
 
     def __hash__(self) -> int:
-        return hash((type(self), self.array.shape, self.array.tobytes()))
+        return hash((type(self), self.array.shape, (self.array + 0.0).tobytes()))
+
+    def _rest(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, field.name) for field in attrs.fields(type(self)) if field.name != "array")
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -126,6 +136,10 @@ class AugmentedMoment(Kind):
         super().__attrs_post_init__()
         if self.array.ndim != 2 or not np.array_equal(self.array, self.array.T) or len(self.array) < 2:
             raise self._refused("equal rows and columns, at least two")
+        if self.array.dtype.kind != "f":
+            raise self._refused("real entries")
+        if not (validators.is_finite(self.constant) and self.constant > 0):
+            raise self._refused("a positive constant")
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -155,8 +169,8 @@ class Subspace(Kind):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        if self.array.ndim != 2 or self.array.shape[1] > self.array.shape[0]:
-            raise self._refused("columns, no more than rows")
+        if self.array.ndim != 2 or not 1 <= self.array.shape[1] <= self.array.shape[0]:
+            raise self._refused("columns, at least one and no more than rows")
         overlap = self.array.conj().T @ self.array
         if not np.allclose(overlap, np.eye(len(overlap)), atol=1e-6):
             raise self._refused("orthonormal columns")

@@ -67,7 +67,9 @@ def integer_rows(values: NDArray[Any], norm: float) -> tuple[FloatArray, NDArray
     if within.all():
         return integers, None
     beyond = np.flatnonzero(~within)
-    long, finite = _scaled_down(values[beyond].astype(np.float64))
+    with np.errstate(over="ignore"):
+        wide = values[beyond].astype(np.float64)
+    long, finite = _scaled_down(wide)
     integers[beyond] = long
     if finite.all():
         return integers, None

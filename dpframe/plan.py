@@ -68,6 +68,8 @@ class Plan:
         for field, cls in (("rows", Rows), ("budget", Budget)):
             if not isinstance(getattr(self, field), cls):
                 raise PlanError(f"Plan.{field} must be a dp.{cls.__name__}; got {type(getattr(self, field)).__name__}.")
+        if not isinstance(self.scenario, Scenario | None):
+            raise PlanError(f"Plan.scenario must be a dp.Scenario; got {type(self.scenario).__name__}.")
         if self.budget.epsilon == 0.0:
             raise PlanError("Plan.budget must have epsilon above 0; with epsilon=0 nothing can be released.")
         written = self.written

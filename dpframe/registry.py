@@ -86,13 +86,15 @@ class Registry:
             disabled = {word.strip() for word in os.environ.get(DISABLE, "").split(",")} - {""}
             for entry in sorted(metadata.entry_points(group=ENTRY_POINTS), key=_precedence):
                 name = _distribution(entry)
+                if name in self._plugins:
+                    name = f"{name}:{entry.name}"
                 version = entry.dist.version if entry.dist else "unknown"
                 if name in disabled:
                     self._plugins[name] = PluginInfo(name, version, "disabled", reason=f"named in {DISABLE}")
                     continue
                 try:
                     plugin = entry.load()
-                except Exception as error:  # a broken plugin must not take the others down
+                except (Exception, SystemExit) as error:  # a broken plugin must not take the others down
                     self._set_aside(name, version, f"it cannot be imported: {type(error).__name__}: {error}")
                 else:
                     self._add(plugin, name, version)
@@ -168,9 +170,11 @@ class Registry:
     def find(self, role: str, name: str) -> type:
         """The class with this name, or an error that says what there is instead."""
         self.load()
-        if (role, name) in self._classes:
+        if isinstance(name, str) and (role, name) in self._classes:
             return self._classes[role, name]
         known = {label: self._told((kind, label)) for kind, label in self._origin if kind == role}
+        if role == "accountant":
+            known["auto"] = f"dpframe {_version('dpframe')}"
         close = difflib.get_close_matches(str(name), known, n=1)
         if close:
             advice = f" Did you mean {close[0]!r} ({known[close[0]]})?"
@@ -179,7 +183,8 @@ class Registry:
         aside = [plugin for plugin in self._plugins.values() if plugin.status != "active"]
         if aside:
             advice += " Not in use: " + "; ".join(f"{p.name} ({p.reason})" for p in aside) + "."
-        raise PluginError(f"no installed plugin provides a {role} named {name!r}.{advice}")
+        article = "an" if role[0] in "aeiou" else "a"
+        raise PluginError(f"no installed plugin provides {article} {role} named {name!r}.{advice}")
 
     def provider(self, role: str, name: str) -> PluginInfo | None:
         """The plugin that a class comes from; None for one registered in this process."""
@@ -212,6 +217,8 @@ def checked_class(role: str, cls: Any) -> str:
     name = getattr(cls, "name", None)
     if not isinstance(name, str) or not name:
         raise PluginError(f"{cls.__name__} has no name")
+    if (role, name) == ("accountant", "auto"):
+        raise PluginError(f"{cls.__name__}: the name 'auto' is reserved")
     wanted = {"mechanism": ("unit", "gives"), "postprocessor": ("gives",)}.get(role, ())
     if not issubclass(cls, Recipe) and (absent := [word for word in wanted if not hasattr(cls, word)]):
         raise PluginError(f"{cls.__name__} does not say its {absent[0]}")

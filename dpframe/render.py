@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from dpframe.bounds import Bound
     from dpframe.check import DataCheck
+    from dpframe.kinds import Axes
     from dpframe.report import Explanation, Line, Statement
     from dpframe.result import Record, Result
 
@@ -49,7 +50,8 @@ class Printable(ABC):
 def _console(width: int, *, no_color: bool = True, **settings: Any) -> Console:
     from rich.console import Console
 
-    return Console(width=width, no_color=no_color or "NO_COLOR" in os.environ, highlight=False, **settings)
+    plain = no_color or "NO_COLOR" in os.environ
+    return Console(width=width, no_color=plain, highlight=False, force_terminal=False, force_jupyter=False, **settings)
 
 
 def render_explanation(explanation: Explanation) -> RenderableType:
@@ -110,12 +112,13 @@ def _heading(text: str) -> RenderableType:
 def pairs(labelled: dict[str, str]) -> RenderableType:
     """Labels on the left, texts on the right."""
     from rich.table import Table
+    from rich.text import Text
 
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="cyan", no_wrap=True)
     grid.add_column(overflow="fold")
     for label, text in labelled.items():
-        grid.add_row("  " + label, text)
+        grid.add_row(Text("  " + label), Text(text))
     return grid
 
 
@@ -163,7 +166,7 @@ def _derived_cells(line: Line) -> dict[str, str]:
 
 
 def _call(line: Line) -> str:
-    given = ", ".join(f"{name}={text}" for name, text in line.parameters.items() if text not in line.of)
+    given = ", ".join(f"{name}={text}" for name, text in line.parameters.items())
     return f"{line.action} ({given})" if given else line.action
 
 
@@ -176,16 +179,18 @@ class _adaptive:  # noqa: N801 - a renderable that reads like a function
     def __rich_console__(self, console: Console, options: Any) -> Any:
         from rich import box
         from rich.table import Table
+        from rich.text import Text
 
         if options.max_width < NARROW:
             for row in self.rows:
+                yield Text()
                 yield pairs(row)
             return
         table = Table(box=box.SIMPLE_HEAD, pad_edge=True)
         for label in self.rows[0]:
             table.add_column(label, overflow="fold", justify="right" if label.startswith("ε") else "left")
         for row in self.rows:
-            table.add_row(*row.values())
+            table.add_row(*map(Text, row.values()))
         yield table
 
 
@@ -213,10 +218,18 @@ def _bound_cells(step: str, bound: Bound) -> dict[str, str]:
 def _value(record: Record) -> list[RenderableType]:
     from rich.text import Text
 
-    array, labels = record.value.array, record.columns
+    array, labels = record.value.array, _labels(record.value.axes)
     shape = " × ".join(map(str, array.shape)) or "one number"
     lines = [_heading(f"{record.name}: {record.line.kind}, {shape}")]
     return [*lines, Text(_numbers(array, labels), no_wrap=True, overflow="ellipsis"), Text()]
+
+
+def _labels(axes: Axes | None) -> tuple[str, ...] | None:
+    """Names of the coordinates, with their units where the values are in them."""
+    if axes is None:
+        return None
+    in_units = zip(axes.labels, axes.scale, axes.unit, strict=True)
+    return tuple(f"{label} ({unit})" if unit and scale == 1.0 else label for label, scale, unit in in_units)
 
 
 def _numbers(array: np.ndarray[Any, Any], labels: tuple[str, ...] | None) -> str:

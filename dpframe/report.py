@@ -102,10 +102,12 @@ class Explanation(Printable):
 def explain(plan: Plan, *, dim: int | None, spectrum: Sequence[float] | None) -> Explanation:
     """See :meth:`dpframe.Plan.explain`."""
     scenario = plan.scenario
+    known = dim if dim is not None else plan.rows.dim
     if spectrum is not None:
         assumed = Spectrum.of(spectrum)
-        scenario = Scenario(dim=dim or plan.rows.dim or len(assumed.array), spectrum=assumed)
-    known = dim or plan.rows.dim or (scenario.dim if scenario else None)
+        scenario = Scenario(dim=len(assumed.array) if known is None else known, spectrum=assumed)
+    if known is None and scenario is not None:
+        known = scenario.dim
     plan = plan if known is None else plan.bind(known)
     if scenario is not None and scenario.dim != plan.rows.dim:
         raise PlanError(f"the scenario has {scenario.dim} coordinates, but the rows have {plan.rows.dim}.")
@@ -210,10 +212,7 @@ def _parameters(step: Step) -> dict[str, str]:
     action: Any = step.action
     for field in attrs.fields(type(action)):
         value = getattr(action, field.name)
-        if value is None or value == field.default:
-            continue
-        if isinstance(value, Ref):
-            found[field.name] = value.name
-        else:
-            found[field.name] = value.title if isinstance(value, Kind) else str(value)
+        if value is None or value == field.default or isinstance(value, Ref):
+            continue  # references are told apart
+        found[field.alias] = value.title if isinstance(value, Kind) else str(value)
     return found

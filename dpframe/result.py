@@ -55,7 +55,7 @@ class Record:
         return self.line.numerics
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@attrs.frozen(kw_only=True, repr=False)
 class Result(Printable, Mapping[str, NDArray[Any]]):
     """The released values of one run.
 
@@ -119,9 +119,19 @@ class Result(Printable, Mapping[str, NDArray[Any]]):
                 name: Record(name=name, value=_load(value), line=statement.line(name))
                 for name, value in content["results"].items()
             }
-            return cls(statement=statement, records=records, private=content["private"], versions=content["versions"])
-        except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+            return cls(
+                statement=statement, records=records, private=_boolean(content["private"]), versions=content["versions"]
+            )
+        except DataError:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError, StopIteration) as error:
             raise DataError(f"{path} is not a result written by dpframe ({type(error).__name__}).") from None
+
+
+def _boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
 
 
 def _dump(value: Kind) -> dict[str, Any]:
@@ -145,7 +155,9 @@ def _load(content: dict[str, Any]) -> Kind:
     kind = _kinds()[content.pop("kind")]
     array, axes = content.pop("array"), content.pop("axes")
     if isinstance(array, dict):
-        array = np.asarray(array["real"]) + 1j * np.asarray(array["imaginary"])
+        parts = array
+        array = np.asarray(parts["real"], dtype=np.complex128)
+        array.imag = parts["imaginary"]
     named = None if axes is None else Axes(**{field: tuple(values) for field, values in axes.items()})
     return kind(np.asarray(array), axes=named, **content)
 

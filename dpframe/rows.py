@@ -17,6 +17,7 @@ from dpframe.kinds import Axes
 from dpframe.lattice import FloatArray
 
 NEIGHBORS = ("add-remove", "replace")
+MAX_CONTRIBUTIONS = 1 << 20
 NORM_LIMIT = 1e140  # squares of lattice steps must stay in float64
 
 
@@ -54,8 +55,10 @@ class Column:
     unit: str = attrs.field(default="", kw_only=True, validator=validators.text)
 
     def __attrs_post_init__(self) -> None:
-        if not (self.low < self.high and math.isfinite(self.high - self.low)):
+        if not self.low < self.high:
             raise PlanError(f"column {self.name!r} must have low < high; got low={self.low:g}, high={self.high:g}.")
+        if not (math.isfinite(self.high - self.low) and self.half_width > 0.0):
+            raise PlanError(f"column {self.name!r} has a range that is too wide or too narrow for 64-bit numbers.")
         if self.missing is not None and not self.low <= self.missing <= self.high:
             raise PlanError(
                 f"column {self.name!r}: missing={self.missing:g} must lie in its range [{self.low:g}, {self.high:g}]."
@@ -75,7 +78,8 @@ class Column:
 
     def map(self, cells: NDArray[Any]) -> FloatArray:
         """Cells on [-1, 1], (rows, 1); NaN where a cell is missing and has no public value."""
-        values = np.asarray(cells, dtype=np.float64)
+        with np.errstate(over="ignore"):
+            values = np.asarray(cells, dtype=np.float64)
         fill = math.nan if self.missing is None else self.missing
         values = np.where(np.isfinite(values), values, fill)
         mapped = (np.clip(values, self.low, self.high) - self.middle) / self.half_width
@@ -99,7 +103,7 @@ class Category:
 
     def __attrs_post_init__(self) -> None:
         words = isinstance(self.levels, tuple) and all(isinstance(level, str) for level in self.levels)
-        numbers = isinstance(self.levels, tuple) and all(validators.is_real(level) for level in self.levels)
+        numbers = isinstance(self.levels, tuple) and all(validators.is_finite(level) for level in self.levels)
         if not self.levels or not (words or numbers) or len(set(self.levels)) < len(self.levels):
             raise PlanError(
                 f"category {self.name!r} must have a list of distinct levels, all words or all numbers; "
@@ -118,6 +122,9 @@ class Category:
 
     def map(self, cells: NDArray[Any]) -> FloatArray:
         """One 0/1 coordinate per level, (rows, levels); NaN where a cell is unknown and has no public value."""
+        if cells.dtype.kind == "f":
+            with np.errstate(over="ignore"):
+                cells = cells.astype(np.float64)  # levels are doubles, whatever the precision of the column
         indicators = np.stack([np.asarray(cells == level, dtype=np.float64) for level in self.levels], axis=1)
         unknown = indicators.sum(axis=1) == 0.0
         fill = math.nan if self.missing is None else [float(level == self.missing) for level in self.levels]
@@ -168,6 +175,8 @@ class Rows:
             raise validators.refuse(self, "norm", allowed, self.norm)
         if self.columns is not None:
             self._check_columns(self.columns)
+        if self.contributions > MAX_CONTRIBUTIONS:
+            raise validators.refuse(self, "contributions", f"at most {MAX_CONTRIBUTIONS}", self.contributions)
         if self.dim is not None and self.dim > lattice.MAX_DIM:
             raise validators.refuse(self, "dim", f"at most {lattice.MAX_DIM}", self.dim)
 
@@ -231,7 +240,7 @@ class Rows:
         for column in self.columns:
             for label in column.labels:
                 if isinstance(column, Column):
-                    axes = axes.with_axis(label, column.half_width, column.middle)
+                    axes = axes.with_axis(label, column.half_width, column.middle, column.unit)
                 else:
                     axes = axes.with_axis(label, 1.0, 0.0)
         return axes
@@ -243,6 +252,10 @@ class Rows:
 
     def bind(self, dim: int) -> Rows:
         """The same promise for rows of a known dimension."""
+        if self.dim is not None and self.dim != dim:
+            if self.columns is not None:
+                raise PlanError(f"Rows.dim is {dim}, but its columns make {self.dim} coordinates; leave dim out.")
+            raise PlanError(f"the promise says dim={self.dim}; got dim={dim}.")
         return attrs.evolve(self, dim=dim)
 
     def map(self, chunk: NDArray[Any] | Mapping[str, NDArray[Any]]) -> NDArray[Any]:

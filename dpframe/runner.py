@@ -11,7 +11,7 @@ import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import attrs
@@ -50,7 +50,8 @@ def run(plan: Plan, data: Any, *, insecure_seed: int | None = None) -> Result:
     # From here on the plan is charged: `plan.spent` is owed whatever happens.
     values = _draw_and_derive(plan, source, random)
     if plan.rows.released_norm is not None:
-        told = attrs.evolve(told, lines=statement(_with_released_norm(plan, values)).lines)
+        with suppress(Exception):  # the values are paid for; a report without the noise scales must do then
+            told = attrs.evolve(told, lines=statement(_with_released_norm(plan, values)).lines)
     records = {
         step.name: Record(name=step.name, value=values[step.name], line=told.line(step.name)) for step in plan.steps
     }
@@ -125,14 +126,18 @@ def _checked_kind(value: Any, kind: type[Kind]) -> Kind:
 
 
 def _notify(record: Record) -> None:
-    try:
-        registry.hook().dpframe_after_release(record=record)
-    except Exception as error:  # the value is paid for: an observer's failure must not lose it
-        warnings.warn(
-            f"a plugin failed after the release of {record.name!r}: {type(error).__name__}",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+    """Tell every observer; the value is paid for, so that a failing one can only cause a warning."""
+    for implementation in registry.hook().dpframe_after_release.get_hookimpls():
+        try:
+            implementation.function(*(record for _ in implementation.argnames))
+        except Exception as error:
+            with warnings.catch_warnings():
+                warnings.simplefilter("always")  # even where warnings are errors
+                warnings.warn(
+                    f"a plugin failed after the release of {record.name!r}: {type(error).__name__}",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
 
 
 def accumulate(blocks: Iterable[Any], statistics: list[Statistic], rows: Rows) -> dict[Statistic, Parts]:

@@ -13,6 +13,11 @@ from dpframe.interfaces import Mechanism, PostProcessor, Recipe
 A = TypeVar("A")
 
 
+def _check_action(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    if not isinstance(value, Mechanism | Recipe | PostProcessor):
+        raise validators.refuse(owner, "action", "a mechanism, recipe or post-processor", value)
+
+
 @attrs.frozen(kw_only=True)
 class Step:
     """One named step: a mechanism with its share of the budget, a recipe of such steps, or a post-processor.
@@ -25,7 +30,7 @@ class Step:
     """
 
     name: str = attrs.field(validator=validators.identifier)
-    action: Mechanism | Recipe | PostProcessor
+    action: Mechanism | Recipe | PostProcessor = attrs.field(validator=_check_action)
     weight: float = attrs.field(default=1.0, converter=validators.as_float, validator=validators.number(above=0.0))
     level: float | None = attrs.field(
         default=None,

@@ -31,9 +31,16 @@ def is_real(value: object) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
+def is_finite(value: Any) -> bool:
+    return is_real(value) and math.isfinite(as_float(value))
+
+
 def as_float(value: Any) -> Any:
     """A plain float where the value is a real number; anything else is left for the validator to refuse."""
-    return float(value) if is_real(value) else value
+    try:
+        return float(value) if is_real(value) else value
+    except OverflowError:
+        return math.inf  # an integer beyond all doubles
 
 
 def as_tuple(values: Any) -> Any:
@@ -44,7 +51,13 @@ def as_tuple(values: Any) -> Any:
 def positive_int(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     """An integer of at least one."""
     if not is_int(value) or value < 1:
-        raise refuse(owner, attribute.name, "a positive integer", value)
+        raise refuse(owner, attribute.alias or attribute.name, "a positive integer", value)
+
+
+def check_delta(delta: Any) -> None:
+    """A delta that an accountant can be asked for."""
+    if not (is_finite(delta) and 0.0 <= delta < 1.0):
+        raise PlanError(f"delta must be a finite number of at least 0 and below 1; got {delta!r}.")
 
 
 def one_of(*allowed: str) -> Validator:
@@ -52,7 +65,7 @@ def one_of(*allowed: str) -> Validator:
 
     def check(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
         if value not in allowed:
-            raise refuse(owner, attribute.name, "one of " + ", ".join(map(repr, allowed)), value)
+            raise refuse(owner, attribute.alias or attribute.name, "one of " + ", ".join(map(repr, allowed)), value)
 
     return check
 
@@ -69,8 +82,8 @@ def number(*, above: float = -math.inf, at_least: float = -math.inf, below: floa
     requirement = " ".join(parts)
 
     def check(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
-        if not (is_real(value) and math.isfinite(value) and value > above and value >= at_least and value < below):
-            raise refuse(owner, attribute.name, requirement, value)
+        if not (is_finite(value) and value > above and value >= at_least and value < below):
+            raise refuse(owner, attribute.alias or attribute.name, requirement, value)
 
     return check
 
@@ -78,17 +91,17 @@ def number(*, above: float = -math.inf, at_least: float = -math.inf, below: floa
 def text(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     """A word or a sentence."""
     if not isinstance(value, str):
-        raise refuse(owner, attribute.name, "a text", value)
+        raise refuse(owner, attribute.alias or attribute.name, "a text", value)
 
 
 def boolean(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     """True or False."""
     if not isinstance(value, bool):
-        raise refuse(owner, attribute.name, "True or False", value)
+        raise refuse(owner, attribute.alias or attribute.name, "True or False", value)
 
 
 def identifier(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     """A name that a reference can carry: words of letters, digits, '_' and '-', joined by dots in recipes."""
     words = value.split(".") if isinstance(value, str) else [""]
     if not all(word.replace("_", "").replace("-", "").isalnum() for word in words):
-        raise refuse(owner, attribute.name, "a name of letters, digits, '_' and '-'", value)
+        raise refuse(owner, attribute.alias or attribute.name, "a name of letters, digits, '_' and '-'", value)

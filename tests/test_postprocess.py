@@ -13,7 +13,7 @@ import dpframe as dp
 from dpframe import postprocess
 from dpframe.postprocess import eigen
 
-AXES = dp.Axes(("a", "b", "c"), (2.0, 3.0, 1.0), (10.0, 0.0, -1.0))
+AXES = dp.Axes(("a", "b", "c"), (2.0, 3.0, 1.0), (10.0, 0.0, -1.0), ("", "", ""))
 
 
 def symmetric(dim: int, seed: int = 0) -> NDArray[np.float64]:

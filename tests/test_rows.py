@@ -55,7 +55,7 @@ def test_the_norm_of_columns_is_the_root_of_their_number_and_no_mapped_row_excee
 
 def test_axes_carry_names_and_units() -> None:
     axes = dp.Rows(columns=[AGE, SEX], neighbors="replace").axes
-    assert dp.Axes(("age", "sex=F", "sex=M"), (36.5, 1.0, 1.0), (53.5, 0.0, 0.0)) == axes
+    assert dp.Axes(("age", "sex=F", "sex=M"), (36.5, 1.0, 1.0), (53.5, 0.0, 0.0), ("", "", "")) == axes
     assert dp.Rows(norm=1.0, neighbors="replace").axes is None
 
 

@@ -21,6 +21,7 @@ import attrs
 
 from dpframe.interfaces import Accountant
 from dpframe.losses import Gaussian, PrivacyLoss
+from dpframe.validators import check_delta
 
 PRECISIONS = (128, 256, 512, 1024, 4096)
 
@@ -39,6 +40,7 @@ class GaussianAccountant(Accountant):
         return isinstance(loss, Gaussian)
 
     def epsilon(self, losses: Sequence[PrivacyLoss], delta: float) -> float:
+        check_delta(delta)
         return gaussian_epsilon(_squared(losses), delta)
 
     def delta(self, losses: Sequence[PrivacyLoss], epsilon: float) -> float:

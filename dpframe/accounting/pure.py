@@ -10,6 +10,7 @@ import attrs
 
 from dpframe.interfaces import Accountant
 from dpframe.losses import PrivacyLoss, Pure
+from dpframe.validators import check_delta
 
 
 @attrs.frozen
@@ -26,6 +27,7 @@ class PureAccountant(Accountant):
         return _pure(loss) is not None
 
     def epsilon(self, losses: Sequence[PrivacyLoss], delta: float) -> float:
+        check_delta(delta)
         total = sum((Fraction(pure.epsilon) for loss in losses if (pure := _pure(loss))), Fraction(0))
         rounded = float(total)
         return rounded if Fraction(rounded) >= total else math.nextafter(rounded, math.inf)

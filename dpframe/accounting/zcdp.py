@@ -18,6 +18,7 @@ import attrs
 
 from dpframe.interfaces import Accountant
 from dpframe.losses import ZCDP, PrivacyLoss
+from dpframe.validators import check_delta
 
 ROUNDING = 1e-12  # far above the rounding of a handful of operations, far below anything of interest
 
@@ -37,6 +38,7 @@ class ZcdpAccountant(Accountant):
         return _rho(loss) is not None
 
     def epsilon(self, losses: Sequence[PrivacyLoss], delta: float) -> float:
+        check_delta(delta)
         rho = _total(losses)
         if rho == 0.0:
             return 0.0

@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 
 from dpframe import validators
 from dpframe.errors import PlanError
-from dpframe.inputs import Ref, input
+from dpframe.inputs import input
 from dpframe.interfaces import PostProcessor
 from dpframe.kinds import HermitianMatrix, Kind, Spectrum, Subspace, SymmetricMatrix, Vector
 from dpframe.postprocess.eigen import top_eigenpairs
 from dpframe.rows import Rows
 
 
-def _check_k(k: int, rows: Rows) -> None:
+def _check_k(k: int, of: Any, rows: Rows) -> None:
+    if isinstance(of, Kind) and k > len(of.array):
+        raise PlanError(f"k={k} is more than the {len(of.array)} coordinates of {of.title}.")
     if rows.dim is not None and k > rows.dim:
         raise PlanError(f"k={k} is more than the {rows.dim} coordinates of the rows.")
 
@@ -40,7 +42,7 @@ class TopSubspace(PostProcessor):
     k: int = attrs.field(validator=validators.positive_int)
 
     def check(self, rows: Rows) -> None:
-        _check_k(self.k, rows)
+        _check_k(self.k, self.of, rows)
 
     def apply(self) -> Subspace:
         return Subspace(top_eigenpairs(self.of.array, self.k)[1], axes=self.of.axes)
@@ -60,7 +62,7 @@ class RankK(PostProcessor):
         return kinds["of"]
 
     def check(self, rows: Rows) -> None:
-        _check_k(self.k, rows)
+        _check_k(self.k, self.of, rows)
 
     def apply(self) -> Kind:
         values, vectors = top_eigenpairs(self.of.array, self.k)
@@ -79,8 +81,8 @@ class WithSpectrum(PostProcessor):
     spectrum: Any = input(Spectrum)
 
     def check(self, rows: Rows) -> None:
-        if not isinstance(self.spectrum, Ref):
-            _check_k(len(self.spectrum.array), rows)
+        if isinstance(self.spectrum, Spectrum):
+            _check_k(len(self.spectrum.array), self.of, rows)
 
     def apply(self) -> SymmetricMatrix:
         wanted = self.spectrum.array
@@ -99,7 +101,7 @@ class Eigenvalues(PostProcessor):
     k: int | None = attrs.field(default=None, validator=attrs.validators.optional(validators.positive_int))
 
     def check(self, rows: Rows) -> None:
-        _check_k(self.k or 1, rows)
+        _check_k(self.k or 1, self.of, rows)
 
     def apply(self) -> Spectrum:
         matrix = self.of.array

@@ -30,6 +30,8 @@ class ToUnits(PostProcessor):
     def check(self, rows: Rows) -> None:
         if rows.columns is None:
             raise PlanError("to-units needs dp.Rows(columns=[...]), whose ranges tell the units.")
+        if isinstance(self.of, Kind) and self.of.axes is None:
+            raise PlanError(f"to-units needs a value with named axes; {self.of.title} written in the plan has none.")
 
     def apply(self) -> Kind:
         value, axes = self.of, self.of.axes

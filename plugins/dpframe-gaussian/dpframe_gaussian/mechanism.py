@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import dpframe as dp
 from dpframe.rounding import sqrt_up, up
 
-SMALLEST_LEVEL = 2.0**-22  # below it, noise would leave the range of 64-bit integers
+SMALLEST_LEVEL = 2.0**-21  # below it, noise would leave the range of the exact sampler
 
 _ROOT_HALF = sqrt_up(2) / 2
 

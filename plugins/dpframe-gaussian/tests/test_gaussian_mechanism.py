@@ -151,11 +151,13 @@ def test_tiny_levels_are_refused_before_the_charge() -> None:
         )
 
 
-def test_the_smallest_level_still_runs() -> None:
-    rows = dp.Rows(norm=1.0, neighbors="replace", contributions=3, center=True)
-    step = dp.release("m", "gaussian", noise="paper", level=3 * 2.0**-22)
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("dim", [1, 2])
+def test_the_smallest_level_still_runs(relation: str, dim: int) -> None:
+    rows = dp.Rows(norm=1.0, neighbors=relation, contributions=3, center=True)
+    step = dp.release("m", "gaussian", noise="paper", level=3 * 2.0**-21)
     plan = dp.Plan(rows=rows, budget=dp.Budget(epsilon=1.0, delta=1e-6), steps=[step])
-    assert np.isfinite(plan.run(np.ones((5, 2)), insecure_seed=1)["m"]).all()
+    assert np.isfinite(plan.run(np.ones((5, dim)), insecure_seed=1)["m"]).all()
 
 
 def test_classical_calibration_is_offered_only_where_it_is_proved() -> None:

@@ -50,18 +50,15 @@ def test_the_float_error_bound_holds_against_ball_arithmetic(name: str) -> None:
     bound = float_error(floats, values, vectors)
     truth = np.asarray(enclosed(matrix))
     assert np.abs(values[::-1] - truth).max() <= bound + 1.5
-    assert bound <= 1e-11 * max(np.linalg.norm(floats), 1.0) * len(matrix)
+    assert bound <= 1e-11 * max(float(np.linalg.norm(floats)), 1.0) * len(matrix)
 
 
 def test_a_wrong_answer_of_the_solver_is_noticed() -> None:
     floats = MATRICES["generic"].astype(np.float64)
     values, vectors = np.linalg.eigh(floats)
-    for wrong, at in (
-        (values + 1e5 * (np.arange(30) == 3), vectors),
-        (values, vectors * (1 - 0.3 * (np.arange(30) == 3))),
-    ):
-        actual = float(np.abs(np.sort(wrong) - values).max())
-        assert float_error(floats, wrong, at) >= actual
+    one = np.arange(30) == 3
+    assert float_error(floats, values + 1e5 * one, vectors) >= 1e5
+    assert float_error(floats, values, vectors * (1 - 0.3 * one)) > 1e5 * float_error(floats, values, vectors)
     assert math.isinf(float_error(floats, values, np.zeros_like(vectors)))
 
 
@@ -115,10 +112,8 @@ def test_released_integers_of_neighbours_differ_by_no_more_than_the_scale_covers
         first = np.eye(6)[:1] * RADIUS if trial == 0 else rng.standard_normal((1, 6)) * RADIUS
         other = np.eye(6)[1:2] * RADIUS if trial == 0 else rng.standard_normal((1, 6)) * RADIUS
         changed = [background] if relation == "add-remove" else [background, other]
-        moments = [
-            dp.Moment().partial(dp.Chunk(rows, np.concatenate(data)))["moment"]
-            for data in ([background, first], changed)
-        ]
+        both = [np.concatenate(data) for data in ([background, first], changed)]
+        moments = [dp.Moment().partial(dp.Chunk(rows, data))["moment"] for data in both]
         one, two = (nearest_integers(moment, SOLVER_ERROR)[:k] for moment in moments)
         largest = max(largest, sum(abs(a - b) for a, b in zip(one, two, strict=True)))
     assert largest <= allowed
@@ -138,7 +133,7 @@ def draws(level: float, trials: int) -> NDArray[Any]:
 
 
 def test_noise_is_laplace_of_the_stated_scale_and_no_other() -> None:
-    samples = draws(0.5, 4000)
+    samples = draws(0.5, 12_000)
     assert stats.kstest(samples.ravel(), "laplace").pvalue > FALSE_ALARM
     # The sum of |x| over n samples is Gamma(n): an exact two-sided test of the scale.
     total = float(np.abs(samples).sum())
@@ -163,7 +158,8 @@ def test_stated_epsilon_is_the_accountants_and_pure(relation: str) -> None:
     )
     losses = [dp.losses.Laplace(epsilon=plan.pricing.levels["spectrum"])]
     assert losses == list(plan.pricing.all_losses)
-    assert 1.5 == plan.spent.epsilon == dp.accountant("pure").epsilon(losses, 0.0)
+    assert plan.spent.epsilon == dp.accountant("pure").epsilon(losses, 0.0)
+    assert 1.5 * (1 - 1e-12) < plan.spent.epsilon <= 1.5
 
 
 def test_a_release_is_near_the_truth_sorted_and_graded_as_certified() -> None:

@@ -1,0 +1,115 @@
+"""Composition of a mixture, and its privacy curve read both ways."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from functools import lru_cache
+
+from dpframe_pld.distribution import Distribution, gaussian, laplace, log_largest_weight, response
+from dpframe_pld.mixture import Mixture
+
+FINENESS = 10  # the lattice of the total has 2^10 to 2^11 points to its scale
+OWN_FINENESS = 7  # a single loss, or a few, at least 2^7 to their own
+STEEPEST = 256.0  # largest tilt, in inverse scales
+FLATTEST = 1e-3
+
+
+@lru_cache(maxsize=1024)
+def epsilon_of(mixture: Mixture, delta: float) -> float:
+    """An epsilon, above zero only where needed, with delta(epsilon) ≤ delta for the mixture without its failures."""
+    from scipy.optimize import brentq
+
+    log_delta, moment = math.log(delta), mixture.log_moment()
+
+    def chernoff(tilt: float) -> float:
+        return (moment(tilt) + log_largest_weight(tilt) - log_delta) / tilt
+
+    tilt = _best(chernoff, mixture.scale)
+    ceiling = max(0.0, _wider(chernoff(tilt)))  # valid as it stands: Rényi accounting of order tilt + 1
+    law = composed(mixture, tilt)
+    if law.delta(0.0) <= delta:
+        return 0.0
+    if law.delta(ceiling) > delta:
+        return ceiling
+    epsilon = float(brentq(lambda at: math.log(law.delta(at)) - log_delta, 0.0, ceiling, xtol=1e-300, rtol=1e-13))
+    step = 1e-15
+    while law.delta(epsilon) > delta:  # certify, from below
+        epsilon *= 1.0 + step
+        step *= 2
+    return min(epsilon, ceiling)
+
+
+@lru_cache(maxsize=1024)
+def delta_of(mixture: Mixture, epsilon: float) -> float:
+    """A delta at least the privacy curve of the mixture without its failures."""
+    moment = mixture.log_moment()
+
+    def chernoff(tilt: float) -> float:
+        return moment(tilt) + log_largest_weight(tilt) - tilt * epsilon
+
+    tilt = _best(chernoff, mixture.scale)
+    ceiling = math.exp(min(0.0, _wider(chernoff(tilt))))
+    return min(ceiling, composed(mixture, tilt).delta(epsilon))
+
+
+def composed(mixture: Mixture, tilt: float) -> Distribution:
+    """The tilted law of the whole mixture.
+
+    The two smallest laws are composed first, again and again, and equal ones once for all; a lattice is as fine as its
+    law needs and becomes coarser as laws grow (Ghazi et al. 2022), so that many small losses beside a large one are
+    resolved at little cost. Spacings are powers of two that grow with every level: a larger level is never put on a
+    finer lattice, whence larger levels never appear cheaper by a change of lattice.
+    """
+    coarsest = mixture.scale * 2.0**-FINENESS
+
+    def spacing(scale: float) -> float:
+        return 2.0 ** math.floor(math.log2(min(scale * 2.0**-OWN_FINENESS, coarsest)))
+
+    order = itertools.count()
+    heap: list[tuple[float, int, Distribution, int]] = []
+
+    def push(law: Distribution, count: int) -> None:
+        heapq.heappush(heap, (law.scale, next(order), law, count))
+
+    def join(one: Distribution, two: Distribution) -> Distribution:
+        return one.compose(two, spacing(math.hypot(one.scale, two.scale)))
+
+    for level, count in mixture.laplace:
+        push(laplace(level, spacing(level), tilt), count)
+    for level, count in mixture.response:
+        push(response(level, spacing(level), tilt), count)
+    if mixture.mu > 0.0:
+        push(gaussian(mixture.mu, spacing(mixture.mu), tilt), 1)
+    while True:
+        _, _, law, count = heapq.heappop(heap)
+        if count > 1:
+            push(join(law, law), count // 2)
+            if count % 2:
+                push(law, 1)
+        elif heap:
+            _, _, other, others = heapq.heappop(heap)
+            push(join(law, other), 1)
+            if others > 1:
+                push(other, others - 1)
+        else:
+            return law
+
+
+def _best(bound, scale: float) -> float:
+    """The tilt with the smallest bound, roughly: every tilt gives a valid answer, a good one a tight answer."""
+    from scipy.optimize import minimize_scalar
+
+    found = minimize_scalar(
+        lambda log_tilt: bound(math.exp(log_tilt)),
+        bounds=(math.log(FLATTEST / scale), math.log(STEEPEST / scale)),
+        method="bounded",
+        options={"xatol": 1e-2},
+    )
+    return math.exp(float(found.x))
+
+
+def _wider(value: float) -> float:
+    """Above the exact value, for a result of a few hundred roundings."""
+    return value + 1e-12 * (1.0 + abs(value))

@@ -1,0 +1,110 @@
+"""The normal form of a set of losses: what is left to compose once everything with a closed form is composed."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+import dpframe as dp
+from dpframe.losses import Approx, BoundedRange, Gaussian, Laplace, Pure
+
+SUPPORTED = (Gaussian, Laplace, Pure, BoundedRange, Approx)
+
+Group = tuple[tuple[float, int], ...]  # levels above zero with how often each occurs, in increasing order
+
+
+@attrs.frozen(kw_only=True)
+class Mixture:
+    """Losses by dominating pair, whatever their order.
+
+    Args:
+        mu: one Gaussian in place of all, mu² = Σ mu_i² (Dong, Roth and Su 2022, Corollary 3.3), rounded up.
+        laplace: shifts, in scales, of Laplace variables.
+        response: epsilons of randomised responses, the dominating pairs of all losses known to be pure and no more.
+        failure: the probability that one of the approximate losses fails altogether, rounded up.
+    """
+
+    mu: float
+    laplace: Group
+    response: Group
+    failure: float
+
+    @classmethod
+    def of(cls, losses: Sequence[dp.PrivacyLoss]) -> Mixture:
+        """Sort and count the losses; raises PlanError for one without a dominating pair."""
+        laplace: Counter[float] = Counter()
+        response: Counter[float] = Counter()
+        squares, survival = Fraction(0), []
+        for loss in losses:
+            match loss:
+                case Gaussian():
+                    squares += Fraction(loss.mu) ** 2
+                case Laplace():
+                    laplace[loss.epsilon] += 1
+                case Pure() | BoundedRange():
+                    response[loss.epsilon] += 1
+                case Approx():
+                    response[loss.epsilon] += 1
+                    survival.append(math.log1p(-loss.delta))
+                case _:
+                    raise dp.PlanError(
+                        f"the accountant 'pld' cannot compose {type(loss).__name__} losses: they have no pair of "
+                        "distributions that dominates them. Use accountant='zcdp', or 'auto'."
+                    )
+        return cls(
+            mu=_up(math.sqrt(squares)),
+            laplace=_group(laplace),
+            response=_group(response),
+            failure=min(1.0, _up(-math.expm1(math.fsum(survival)))),
+        )
+
+    @property
+    def bounded(self) -> Group:
+        """The losses that are at most their level."""
+        return self.laplace + self.response
+
+    @property
+    def scale(self) -> float:
+        """The size of the composed loss: grows with every level and every further loss."""
+        return math.sqrt(self.mu**2 + math.fsum(count * level**2 for level, count in self.bounded))
+
+    def total(self) -> float:
+        """The sum of the bounded losses, rounded up."""
+        total = sum((count * Fraction(level) for level, count in self.bounded), Fraction(0))
+        rounded = float(total)
+        return rounded if Fraction(rounded) >= total else math.nextafter(rounded, math.inf)
+
+    def log_moment(self) -> Callable[[float], float]:
+        """K(t) = ln E exp(t L) of the composed loss L: t times the Rényi divergence of order t + 1."""
+        (shifts, shift_counts), (epsilons, epsilon_counts) = _arrays(self.laplace), _arrays(self.response)
+        wrong = 1.0 / (1.0 + np.exp(np.minimum(epsilons, 700.0)))
+
+        def value(tilt: float) -> float:
+            gaussian = self.mu**2 * tilt * (1 + tilt) / 2
+            share = tilt / (2 * tilt + 1)
+            laplace = tilt * shifts + np.log1p(share * np.expm1(-(2 * tilt + 1) * shifts))
+            response = tilt * epsilons + np.log1p(wrong * np.expm1(-2 * tilt * epsilons))
+            return gaussian + float(shift_counts @ laplace) + float(epsilon_counts @ response)
+
+        return value
+
+
+def _up(value: float) -> float:
+    """Above the exact value, for a result of a few roundings."""
+    return value * (1.0 + 2.0**-48)
+
+
+def _group(levels: Counter[float]) -> Group:
+    return tuple(sorted((level, count) for level, count in levels.items() if level > 0.0))
+
+
+def _arrays(group: Group) -> tuple[NDArray[Any], NDArray[Any]]:
+    pairs = np.array(group, dtype=float).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
