@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -268,17 +268,20 @@ class Plan:
 
         return content_hash(self)
 
-    def run(self, data: Any, *, insecure_seed: int | None = None) -> Result:
+    def run(
+        self, data: Any, *, insecure_seed: int | None = None, progress: Callable[[str], None] | None = None
+    ) -> Result:
         """Check the public schema, charge the whole plan, read the data, draw, and derive.
 
         Args:
             data: a two-dimensional array or memory map, a table of named columns (structured array or mapping), or an
                 iterable of such chunks.
             insecure_seed: makes every draw repeatable, for tests. The result is marked NOT PRIVATE.
+            progress: is told each phase in words as it begins; nothing in them depends on the data.
         """
         from dpframe.runner import run
 
-        return run(self, data, insecure_seed=insecure_seed)
+        return run(self, data, insecure_seed=insecure_seed, progress=progress)
 
 
 def _level(step: Step, scale: float) -> float:

@@ -73,7 +73,10 @@ def loads(text: str, *, source: str = "plan") -> Plan:
 
 def content_hash(plan: Plan) -> str:
     """SHA-256 of the canonical form: the same for equal plans, whatever the layout of their files."""
-    content = {key: value for key, value in to_dict(plan).items() if key != "requires"}
+    try:
+        content = {key: value for key, value in to_dict(plan).items() if key != "requires"}
+    except PlanError:  # holds a value that no file can: told by its parts
+        content = {"plan": repr(plan)}
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -122,8 +125,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Ref):
         return {"ref": value.name}
     if isinstance(value, Kind):
-        if value.axes is not None or value.array.dtype.kind != "f":
-            raise PlanError(f"{value.title} with named axes or complex entries cannot be written to a plan file.")
+        if value.axes is not None or value.array.dtype.kind != "f" or len(attrs.fields(type(value))) > 2:
+            raise PlanError(f"{value.title} with more to it than real numbers cannot be written to a plan file.")
         return value.array.tolist()
     if isinstance(value, tuple):
         return [_plain(each) for each in value]

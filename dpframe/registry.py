@@ -272,6 +272,10 @@ def accountant(name: str) -> type[Accountant]:
     return _registry.find("accountant", name)
 
 
+def classes(role: str) -> list[type]:
+    return _registry.all(role)
+
+
 def accountants() -> list[type[Accountant]]:
     return _registry.all("accountant")
 

@@ -99,7 +99,7 @@ def render_check(check: DataCheck) -> RenderableType:
             {"column": c.name, "missing": str(c.missing), "below range": str(c.below), "above range": str(c.above)}
             for c in check.columns
         ]
-        parts += [Text(), _adaptive(cells)]
+        parts += [Text(), table(cells)]
     return Group(*parts)
 
 
@@ -131,10 +131,17 @@ def _promise(statement: Statement, title: str) -> list[RenderableType]:
         "Against": statement.against,
         "Strength": statement.strength,
         "Rows": statement.rows,
-        "Spent": f"{statement.spent} (accountant: {statement.accountant})",
+        "Spent": f"{statement.spent} (accountant: {statement.accountant}{_others(statement)})",
         "Reading": f"the data is read {passes}, after the charge",
+        "Plan": f"sha256 {statement.plan[:16]}…",
     }
     return [_heading(title), pairs(labelled), Text()]
+
+
+def _others(statement: Statement) -> str:
+    """What the other accountants that could compose these losses would say."""
+    others = {name: epsilon for name, epsilon in statement.accountants.items() if name != statement.accountant}
+    return "".join(f"; {name} says {epsilon:.6g}" for name, epsilon in others.items())
 
 
 def _steps(statement: Statement) -> list[RenderableType]:
@@ -142,9 +149,9 @@ def _steps(statement: Statement) -> list[RenderableType]:
 
     releases = [line for line in statement.lines if line.is_release]
     derived = [line for line in statement.lines if not line.is_release]
-    parts = [_heading("Releases, which cost budget"), _adaptive([_release_cells(line) for line in releases]), Text()]
+    parts = [_heading("Releases, which cost budget"), table([_release_cells(line) for line in releases]), Text()]
     if derived:
-        parts += [_heading("Derived from them, free"), _adaptive([_derived_cells(line) for line in derived]), Text()]
+        parts += [_heading("Derived from them, free"), table([_derived_cells(line) for line in derived]), Text()]
     return parts
 
 
@@ -170,7 +177,7 @@ def _call(line: Line) -> str:
     return f"{line.action} ({given})" if given else line.action
 
 
-class _adaptive:  # noqa: N801 - a renderable that reads like a function
+class table:  # noqa: N801 - a renderable that reads like a function
     """Rows of labelled cells: a table where there is room, a list of pairs on a narrow terminal."""
 
     def __init__(self, rows: list[dict[str, str]]) -> None:
@@ -186,12 +193,12 @@ class _adaptive:  # noqa: N801 - a renderable that reads like a function
                 yield Text()
                 yield pairs(row)
             return
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=True)
+        wide = Table(box=box.SIMPLE_HEAD, pad_edge=True)
         for label in self.rows[0]:
-            table.add_column(label, overflow="fold", justify="right" if label.startswith("ε") else "left")
+            wide.add_column(label, overflow="fold", justify="right" if label.startswith("ε") else "left")
         for row in self.rows:
-            table.add_row(*map(Text, row.values()))
-        yield table
+            wide.add_row(*map(Text, row.values()))
+        yield wide
 
 
 def _forecasts(explanation: Explanation) -> list[RenderableType]:
@@ -201,7 +208,7 @@ def _forecasts(explanation: Explanation) -> list[RenderableType]:
     if not found:
         return []
     heading = _heading("Error to expect, for the assumed spectrum (clipping bias not included)")
-    return [heading, _adaptive([_bound_cells(step, bound) for step, bound in found]), Text()]
+    return [heading, table([_bound_cells(step, bound) for step, bound in found]), Text()]
 
 
 def _bound_cells(step: str, bound: Bound) -> dict[str, str]:

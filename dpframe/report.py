@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from dpframe import registry
-from dpframe.accounting.auto import Auto, accountant
+from dpframe.accounting.auto import Auto, accountant, supporting
 from dpframe.bounds import Bound, Scenario
 from dpframe.budget import Budget
 from dpframe.errors import PlanError
@@ -51,7 +53,18 @@ class Line:
 
 @attrs.frozen(kw_only=True)
 class Statement:
-    """The promise of a plan in words and figures. Everything in it is public."""
+    """The promise of a plan in words and figures. Everything in it is public.
+
+    Args:
+        protected, against, strength, rows: the promise in words.
+        budget: what was asked for.
+        spent: what the accountant computed.
+        plan: the content hash of the plan.
+        accountant: the one whose answer is stated.
+        accountants: the answer of each one that can compose these losses.
+        passes: how often the data is read.
+        lines: the steps.
+    """
 
     protected: str
     against: str
@@ -59,8 +72,10 @@ class Statement:
     rows: str
     budget: Budget
     spent: Budget
+    plan: str
     neighbors: str
     accountant: str
+    accountants: dict[str, float]
     passes: int
     lines: tuple[Line, ...]
 
@@ -92,6 +107,18 @@ class Explanation(Printable):
         if step not in self.forecasts:
             raise PlanError(f"there is no step {step!r}; there is: {', '.join(self.forecasts)}.")
         return self.forecasts[step]
+
+    def to_json(self) -> str:
+        """The statement, the scenario and all forecasts as JSON."""
+        spectrum = None if self.scenario is None or self.scenario.spectrum is None else self.scenario.spectrum.array
+        content = {
+            "statement": self.statement.to_json(),
+            "scenario": None
+            if self.scenario is None
+            else {"dim": self.scenario.dim, "spectrum": None if spectrum is None else spectrum.tolist()},
+            "forecasts": {step: [attrs.asdict(bound) for bound in bounds] for step, bounds in self.forecasts.items()},
+        }
+        return json.dumps(content, indent=1, allow_nan=False)
 
     def __rich__(self) -> RenderableType:
         from dpframe.render import render_explanation
@@ -133,8 +160,10 @@ def statement(plan: Plan) -> Statement:
         rows=_described(plan.rows),
         budget=plan.budget,
         spent=plan.spent,
+        plan=plan.content_hash,
         neighbors=str(plan.rows.neighbors),
         accountant=_accountant(plan),
+        accountants=_accountants(plan),
         passes=max(plan.passes.values()),
         lines=_lines(plan),
     )
@@ -145,6 +174,13 @@ def _accountant(plan: Plan) -> str:
     if isinstance(composer, Auto):
         composer = composer.chosen(plan.pricing.all_losses, plan.budget.delta)
     return composer.name
+
+
+def _accountants(plan: Plan) -> dict[str, float]:
+    """What every accountant that can compose these losses says of them."""
+    losses, delta = plan.pricing.all_losses, plan.budget.delta
+    found = {each.name: each.epsilon(losses, delta) for each in supporting(losses)}
+    return {name: epsilon for name, epsilon in found.items() if math.isfinite(epsilon)}
 
 
 def _protected(rows: Rows) -> str:

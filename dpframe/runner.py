@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -31,8 +31,10 @@ from dpframe.rows import Rows
 from dpframe.sources import Source, open_source
 from dpframe.validators import is_int
 
+Progress = Callable[[str], None]
 
-def run(plan: Plan, data: Any, *, insecure_seed: int | None = None) -> Result:
+
+def run(plan: Plan, data: Any, *, insecure_seed: int | None = None, progress: Progress | None = None) -> Result:
     """See :meth:`dpframe.Plan.run`."""
     if insecure_seed is not None and not is_int(insecure_seed):
         raise PlanError(f"insecure_seed must be an integer; got {insecure_seed!r}.")
@@ -48,7 +50,7 @@ def run(plan: Plan, data: Any, *, insecure_seed: int | None = None) -> Result:
     told = statement(plan)
     registry.hook().dpframe_before_charge(plan=plan, losses=plan.pricing.all_losses)
     # From here on the plan is charged: `plan.spent` is owed whatever happens.
-    values = _draw_and_derive(plan, source, random)
+    values = _draw_and_derive(plan, source, random, progress or (lambda _: None))
     if plan.rows.released_norm is not None:
         with suppress(Exception):  # the values are paid for; a report without the noise scales must do then
             told = attrs.evolve(told, lines=statement(_with_released_norm(plan, values)).lines)
@@ -60,21 +62,24 @@ def run(plan: Plan, data: Any, *, insecure_seed: int | None = None) -> Result:
     return Result(statement=told, records=records, private=random.private, versions=registry.versions())
 
 
-def _draw_and_derive(plan: Plan, source: Source, random: Random) -> dict[str, Kind]:
+def _draw_and_derive(plan: Plan, source: Source, random: Random, progress: Progress) -> dict[str, Kind]:
     """The values of all steps: for each pass over the data, first everything is read, then drawn and derived.
 
     A step refers only to steps above it that are known after no more passes, so the order within a pass is the plan's.
     """
     values: dict[str, Kind] = {}
-    for number in range(1 + max(plan.passes.values())):
+    passes = max(plan.passes.values())
+    for number in range(1 + passes):
         due = [step for step in plan.steps if plan.passes[step.name] == number]
         with _charge_stands(plan, due[0].name if due else None, random):
             actions = {step.name: resolve(step.action, values) for step in due if isinstance(step.action, Mechanism)}
             wanted = {name: _statistics(action, values) for name, action in actions.items()}
             known = _with_released_norm(plan, values)
+            progress(f"reading the data, pass {number} of {passes}" if number else "preparing")
             read = _read(source, {statistic for each in wanted.values() for statistic in each}, known.rows)
         for step in due:
             with _charge_stands(plan, step.name, random):
+                progress(f"working on {step.name!r}")
                 action = resolve(step.action, values)
                 if isinstance(action, Mechanism):
                     data = PrivateData(known.rows, statistics={s: read[s] for s in wanted[step.name]})

@@ -31,7 +31,9 @@ class ToUnits(PostProcessor):
         if rows.columns is None:
             raise PlanError("to-units needs dp.Rows(columns=[...]), whose ranges tell the units.")
         if isinstance(self.of, Kind) and self.of.axes is None:
-            raise PlanError(f"to-units needs a value with named axes; {self.of.title} written in the plan has none.")
+            raise PlanError(
+                f"to-units needs a value that carries its columns; {self.of.title} written in the plan has none."
+            )
 
     def apply(self) -> Kind:
         value, axes = self.of, self.of.axes

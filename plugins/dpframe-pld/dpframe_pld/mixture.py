@@ -71,6 +71,23 @@ class Mixture:
         return self.laplace + self.response
 
     @property
+    def finite(self) -> Mixture:
+        """The same losses given that none fails."""
+        return attrs.evolve(self, failure=0.0)
+
+    def without_failure(self, delta: float) -> float:
+        """What is left of delta for the rest, rounded down; negative where failures alone exceed it."""
+        if self.failure == 0.0:
+            return delta
+        return (delta - self.failure) / (1.0 - self.failure) * (1.0 - 2.0**-50)
+
+    def with_failure(self, delta: float) -> float:
+        """The delta of everything, rounded up, from that of the rest."""
+        if self.failure == 0.0:
+            return delta
+        return min(1.0, _up(self.failure + (1.0 - self.failure) * delta))
+
+    @property
     def scale(self) -> float:
         """The size of the composed loss: grows with every level and every further loss."""
         return math.sqrt(self.mu**2 + math.fsum(count * level**2 for level, count in self.bounded))
