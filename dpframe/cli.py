@@ -1,6 +1,7 @@
 """The command ``dpframe``: price, check and run plan files from a shell.
 
-Exit codes: 0 done; 1 refused, nothing was charged; 2 the command line is wrong; 3 failed after the charge, which stands.
+Exit codes: 0 done; 1 refused, nothing was charged; 2 the command line is wrong; 3 failed after the charge, which
+stands.
 """
 
 from __future__ import annotations

@@ -246,8 +246,8 @@ class _Reader:
         for name, wanted in requires.items():
             place = self.places.top.at("requires")
             try:
-                accepted = SpecifierSet(wanted)
-            except (InvalidSpecifier, TypeError, AttributeError):
+                accepted = SpecifierSet(wanted if isinstance(wanted, str) else "no text")
+            except InvalidSpecifier:
                 raise place.error(f'{name} must be a version range such as ">=0.1"; got {wanted!r}.') from None
             plugin = installed.get(name)
             if plugin is None or plugin.status != "active":

@@ -128,7 +128,7 @@ class Explanation(Printable):
 
 def explain(plan: Plan, *, dim: int | None, spectrum: Sequence[float] | None) -> Explanation:
     """See :meth:`dpframe.Plan.explain`."""
-    scenario = plan.scenario
+    content_hash, scenario = plan.content_hash, plan.scenario
     known = dim if dim is not None else plan.rows.dim
     if spectrum is not None:
         assumed = Spectrum.of(spectrum)
@@ -139,7 +139,7 @@ def explain(plan: Plan, *, dim: int | None, spectrum: Sequence[float] | None) ->
     if scenario is not None and scenario.dim != plan.rows.dim:
         raise PlanError(f"the scenario has {scenario.dim} coordinates, but the rows have {plan.rows.dim}.")
     forecasts = {step.name: _bounds(plan, step.name, scenario) for step in plan.steps}
-    return Explanation(statement=statement(plan), scenario=scenario, forecasts=forecasts)
+    return Explanation(statement=statement(plan, content_hash), scenario=scenario, forecasts=forecasts)
 
 
 def _bounds(plan: Plan, step: str, scenario: Scenario | None) -> tuple[Bound, ...]:
@@ -148,8 +148,8 @@ def _bounds(plan: Plan, step: str, scenario: Scenario | None) -> tuple[Bound, ..
     return tuple(bound for oracle in registry.bound_oracles() for bound in oracle().bounds(plan, step, scenario))
 
 
-def statement(plan: Plan) -> Statement:
-    """What a plan promises and costs."""
+def statement(plan: Plan, content_hash: str) -> Statement:
+    """What a plan promises and costs; the hash is that of the plan as it was written."""
     return Statement(
         protected=_protected(plan.rows),
         against="anyone who sees every released value, whatever else they know and however much they compute",
@@ -160,7 +160,7 @@ def statement(plan: Plan) -> Statement:
         rows=_described(plan.rows),
         budget=plan.budget,
         spent=plan.spent,
-        plan=plan.content_hash,
+        plan=content_hash,
         neighbors=str(plan.rows.neighbors),
         accountant=_accountant(plan),
         accountants=_accountants(plan),

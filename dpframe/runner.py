@@ -39,6 +39,7 @@ def run(plan: Plan, data: Any, *, insecure_seed: int | None = None, progress: Pr
     if insecure_seed is not None and not is_int(insecure_seed):
         raise PlanError(f"insecure_seed must be an integer; got {insecure_seed!r}.")
     source = open_source(data, plan.rows)
+    content_hash = plan.content_hash
     plan = plan.bind(source.dim)
     needed = max(plan.passes.values())
     if source.one_shot and needed > 1:
@@ -47,13 +48,13 @@ def run(plan: Plan, data: Any, *, insecure_seed: int | None = None, progress: Pr
             "Pass an array, a list of chunks, or an object that can be iterated again."
         )
     random = Random(Keystream.secure() if insecure_seed is None else Keystream.insecure(insecure_seed))
-    told = statement(plan)
+    told = statement(plan, content_hash)
     registry.hook().dpframe_before_charge(plan=plan, losses=plan.pricing.all_losses)
     # From here on the plan is charged: `plan.spent` is owed whatever happens.
     values = _draw_and_derive(plan, source, random, progress or (lambda _: None))
     if plan.rows.released_norm is not None:
         with suppress(Exception):  # the values are paid for; a report without the noise scales must do then
-            told = attrs.evolve(told, lines=statement(_with_released_norm(plan, values)).lines)
+            told = attrs.evolve(told, lines=statement(_with_released_norm(plan, values), content_hash).lines)
     records = {
         step.name: Record(name=step.name, value=values[step.name], line=told.line(step.name)) for step in plan.steps
     }

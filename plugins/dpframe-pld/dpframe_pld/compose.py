@@ -5,14 +5,16 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from dpframe_pld.distribution import Distribution, gaussian, laplace, log_largest_weight, response
-from dpframe_pld.mixture import Mixture
+from dpframe_pld.distribution import Distribution, gaussian, laplace, log_largest_weight, responses
+from dpframe_pld.mixture import Group, Mixture
 
 FINENESS = 10  # the lattice of the total has 2^10 to 2^11 points to its scale
 OWN_FINENESS = 7  # a single loss, or a few, at least 2^7 to their own
-STEEPEST = 256.0  # largest tilt, in inverse scales
+BATCH = 6  # randomised responses that are written out, 2^6 sums
+STEEPEST = 2048.0  # largest tilt, in inverse scales
 FLATTEST = 1e-3
 
 
@@ -78,8 +80,8 @@ def composed(mixture: Mixture, tilt: float) -> Distribution:
 
     for level, count in mixture.laplace:
         push(laplace(level, spacing(level), tilt), count)
-    for level, count in mixture.response:
-        push(response(level, spacing(level), tilt), count)
+    for levels, count in _batches(mixture.response):
+        push(responses(levels, spacing(math.hypot(*levels)), tilt), count)
     if mixture.mu > 0.0:
         push(gaussian(mixture.mu, spacing(mixture.mu), tilt), 1)
     while True:
@@ -97,7 +99,14 @@ def composed(mixture: Mixture, tilt: float) -> Distribution:
             return law
 
 
-def _best(bound, scale: float) -> float:
+def _batches(group: Group) -> Iterator[tuple[tuple[float, ...], int]]:
+    """Levels that occur once by the few, in increasing order, and the others one by one."""
+    single = [level for level, count in group if count == 1]
+    yield from ((tuple(single[start : start + BATCH]), 1) for start in range(0, len(single), BATCH))
+    yield from (((level,), count) for level, count in group if count > 1)
+
+
+def _best(bound: Callable[[float], float], scale: float) -> float:
     """The tilt with the smallest bound, roughly: every tilt gives a valid answer, a good one a tight answer."""
     from scipy.optimize import minimize_scalar
 

@@ -20,6 +20,7 @@ replaced by one that dominates it, which composition preserves.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -133,7 +134,7 @@ class Distribution:
         above = self.points - epsilon
         start = int(np.searchsorted(above, 0.0, side="right"))
         above = above[start:]
-        value = float(np.dot(-np.expm1(-above) * np.exp(-self.tilt * above), self.masses[start:]))
+        value = -float((np.expm1(-above) * np.exp(-self.tilt * above) * self.masses[start:]).sum())
         exponent = self.log_mass - self.tilt * epsilon
         rounding = 4 * ROUNDING * (16 + abs(self.log_mass) + abs(self.tilt * epsilon))
         try:
@@ -151,9 +152,9 @@ def connect_dots(points: Array, masses: Array, spacing: float, tilt: float) -> t
     cells = np.floor(points / spacing)
     inside = points - cells * spacing
     upper = np.expm1(-inside) / math.expm1(-spacing)
-    first = int(cells[0])
+    first = int(cells.min())
     index = (cells - first).astype(np.intp)
-    size = int(index[-1]) + 2
+    size = int(index.max()) + 2
     found = np.bincount(index, masses * (1 - upper) * np.exp(-tilt * inside), minlength=size)
     found[1:] += np.bincount(index, masses * upper * np.exp(tilt * (spacing - inside)), minlength=size - 1)
     return first, found
@@ -168,14 +169,16 @@ def log_largest_weight(tilt: float) -> float:
     return -math.log1p(tilt) - tilt * math.log1p(1 / tilt)
 
 
-def response(epsilon: float, spacing: float, tilt: float) -> Distribution:
-    """Randomised response: the loss is ±epsilon, right with probability e^epsilon / (1 + e^epsilon)."""
-    right = 1.0 / (1.0 + math.exp(-epsilon))
-    points = np.array([-epsilon, epsilon])
-    masses = np.array([right * math.exp(-epsilon * (1 + 2 * tilt)), right])
-    return Distribution.build(
-        points, masses, spacing=spacing, tilt=tilt, scale=epsilon, log_mass=tilt * epsilon
-    )
+def responses(epsilons: Sequence[float], spacing: float, tilt: float) -> Distribution:
+    """A few randomised responses: each loss is ±epsilon, right with probability e^epsilon / (1 + e^epsilon)."""
+    points, masses = np.zeros(1), np.ones(1)
+    for epsilon in epsilons:
+        right = 1.0 / (1.0 + math.exp(-epsilon))
+        wrong = right * math.exp(-epsilon * (1 + 2 * tilt))
+        points = np.concatenate((points - epsilon, points + epsilon))
+        masses = np.concatenate((masses * wrong, masses * right))
+    scale, log_mass = math.hypot(*epsilons), tilt * math.fsum(epsilons)
+    return Distribution.build(points, masses, spacing=spacing, tilt=tilt, scale=scale, log_mass=log_mass)
 
 
 def laplace(epsilon: float, spacing: float, tilt: float) -> Distribution:
