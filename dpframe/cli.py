@@ -53,7 +53,8 @@ def _parser() -> argparse.ArgumentParser:
         found.set_defaults(command=command)
         return found
 
-    add("demo", _demo, "a real release on embedded data, with its report")
+    demo = add("demo", _demo, "a real release on embedded data, with its report")
+    demo.add_argument("--files", metavar="DIR", type=Path, help="write its data and plan there instead of running it")
     add("plugins", _plugins, "what is installed, and what is set aside and why").add_argument(
         "--json", action="store_true"
     )
@@ -90,10 +91,17 @@ def _console() -> Console:
     return Console(highlight=False)
 
 
-def _demo(_: argparse.Namespace) -> None:
+def _demo(arguments: argparse.Namespace) -> None:
     from dpframe import demo
 
-    demo.main()
+    if arguments.files is None:
+        demo.main()
+        return
+    try:
+        demo.write_files(arguments.files)
+    except OSError as error:
+        raise DataError(f"{arguments.files} cannot be written to: {error}.") from None
+    print(f"written: {arguments.files}/adult.csv and {arguments.files}/plan.toml")
 
 
 def _plugins(arguments: argparse.Namespace) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,6 +49,19 @@ def diagnostic(result: dp.Result, data: dict[str, NDArray[np.float64]]) -> dict[
         f"{captured / best:.3%} of the variance that three components can capture",
         "mean age": f"off by {ages:.3f} years",
     }
+
+
+def write_files(folder: Path) -> None:
+    """The demonstration as a user would keep it: the table as adult.csv and the plan as plan.toml."""
+    import csv
+
+    folder.mkdir(parents=True, exist_ok=True)
+    data = adult()
+    with (folder / "adult.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(data)
+        writer.writerows(zip(*(values.astype(int).tolist() for values in data.values()), strict=True))
+    plan().dump(folder / "plan.toml")
 
 
 def main() -> None:

@@ -272,7 +272,7 @@ def accountant(name: str) -> type[Accountant]:
     return _registry.find("accountant", name)
 
 
-def classes(role: str) -> list[type]:
+def classes(role: str) -> list[Any]:
     return _registry.all(role)
 
 

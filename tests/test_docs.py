@@ -113,14 +113,15 @@ def printed(page: Path, directory: Path) -> dict[int, str]:
 
 
 def stable(text: str) -> str:
-    """A text without what a report says of other installed plugins, which differ from machine to machine."""
+    """A text without hashes, and without what a report says of other plugins that happen to be installed."""
+    text = re.sub(r"sha256 [0-9a-f]+", "sha256", text)
     text = re.sub(r"\(accountant: (\w+);[^)]*\)", r"(accountant: \1)", text)
     return re.sub(r"^(dpframe \d[\w.]*), dpframe-.*$", r"\1", text, flags=re.M).rstrip()
 
 
 def shape(text: str) -> str:
     """A text without its numbers and its spacing."""
-    return " ".join(re.sub(r"[-+−]?\d[\d,.]*(e[-+]?\d+)?", "#", stable(text)).split())
+    return "".join(re.sub(r"[-+−]?\d[\d,.]*(e[-+]?\d+)?", "#", stable(text)).split())
 
 
 def shown(text: str, block: Block) -> Block | None:

@@ -11,7 +11,8 @@ from functools import lru_cache
 from dpframe_pld.distribution import Distribution, gaussian, laplace, log_largest_weight, responses
 from dpframe_pld.mixture import Group, Mixture
 
-FINENESS = 10  # the lattice of the total has 2^10 to 2^11 points to its scale
+FINENESS = 11  # the lattice of the total has 2^11 to 2^12 points to the scale of its bounded losses,
+SMOOTH = 9  # and 2^9 to 2^10 to that of a Gaussian, which leaves no edges in the curve
 OWN_FINENESS = 7  # a single loss, or a few, at least 2^7 to their own
 BATCH = 6  # randomised responses that are written out, 2^6 sums
 STEEPEST = 2048.0  # largest tilt, in inverse scales
@@ -64,7 +65,7 @@ def composed(mixture: Mixture, tilt: float) -> Distribution:
     resolved at little cost. Spacings are powers of two that grow with every level: a larger level is never put on a
     finer lattice, whence larger levels never appear cheaper by a change of lattice.
     """
-    coarsest = mixture.scale * 2.0**-FINENESS
+    coarsest = mixture.mu * 2.0**-SMOOTH + mixture.bounded_scale * 2.0**-FINENESS
 
     def spacing(scale: float) -> float:
         return 2.0 ** math.floor(math.log2(min(scale * 2.0**-OWN_FINENESS, coarsest)))

@@ -90,7 +90,12 @@ class Mixture:
     @property
     def scale(self) -> float:
         """The size of the composed loss: grows with every level and every further loss."""
-        return math.sqrt(self.mu**2 + math.fsum(count * level**2 for level, count in self.bounded))
+        return math.hypot(self.mu, self.bounded_scale)
+
+    @property
+    def bounded_scale(self) -> float:
+        """The same of the bounded losses."""
+        return math.sqrt(math.fsum(count * level**2 for level, count in self.bounded))
 
     def total(self) -> float:
         """The sum of the bounded losses, rounded up."""

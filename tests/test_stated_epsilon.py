@@ -1,0 +1,72 @@
+"""For every mechanism, relation and way of telling it: the stated epsilon is what the accountant computes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpframe as dp
+from dpframe import cli, registry
+
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "gaussian": {},
+    "laplace-eigenvalues": {"k": 2},
+    "private-quantile": {"quantile": 0.9, "high": 10.0},
+}
+BUDGETS = [dp.Budget(epsilon=0.3, delta=1e-6), dp.Budget(epsilon=2.0, delta=1e-9), dp.Budget(epsilon=1.0)]
+IMPURE = {"gaussian"}
+
+
+def plan(mechanism: str, relation: str, budget: dp.Budget) -> dp.Plan:
+    step = dp.release("value", mechanism, **PARAMETERS[mechanism])
+    return dp.Plan(rows=dp.Rows(norm=1.0, neighbors=relation, contributions=2), budget=budget, steps=[step])
+
+
+def test_every_installed_mechanism_is_covered() -> None:
+    installed = {cls.name for cls in registry.classes("mechanism")}
+    assert set(PARAMETERS) == installed
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+@pytest.mark.parametrize("mechanism", PARAMETERS)
+def test_every_wrapper_states_what_the_accountant_computes(
+    mechanism: str,
+    relation: str,
+    budget: dp.Budget,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if mechanism in IMPURE and budget.delta == 0.0:
+        with pytest.raises(dp.PlanError, match="no pure guarantee"):
+            plan(mechanism, relation, budget)
+        return
+    built = plan(mechanism, relation, budget)
+    level = built.pricing.levels["value"]
+    loss = built.releases[0][1].loss(built.rows, level)
+    assert isinstance(loss, dp.PrivacyLoss)
+    computed = dp.accountant("auto").epsilon([loss], budget.delta)
+    assert (1 - 1e-9) * budget.epsilon <= computed <= budget.epsilon
+
+    values = np.random.default_rng(0).standard_normal((50, 3))
+    result = built.run(values)
+    monkeypatch.chdir(tmp_path)
+    built.dump("plan.toml")
+    np.save("rows.npy", values)
+    assert 0 == cli.main(["run", "plan.toml", "rows.npy", "--json"])
+    told = {
+        "plan": built.spent.epsilon,
+        "explanation": built.explain(dim=3).statement.spent.epsilon,
+        "line": built.explain().statement.line("value").epsilon_alone,
+        "result": result.spent.epsilon,
+        "json": json.loads(result.to_json())["statement"]["spent"]["epsilon"],
+        "plan file": dp.Plan.load("plan.toml").spent.epsilon,
+        "command": json.loads(capsys.readouterr().out)["statement"]["spent"]["epsilon"],
+        "loaded": dp.Result.load("plan-result/result.json").spent.epsilon,
+    }
+    assert dict.fromkeys(told, computed) == told
