@@ -1,4 +1,4 @@
-"""Where rows come from: arrays, memory maps, tables of named columns, and iterables of chunks.
+"""Where rows come from: arrays, memory maps, tables of named columns, files, and iterables of chunks.
 
 Opening a source looks at its public schema only: shape, dtype and column names. Values are read when the runner asks
 for blocks, which is after the charge.
@@ -6,7 +6,9 @@ for blocks, which is after the charge.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 from dpframe.errors import DataError
 from dpframe.private import Redacted
 from dpframe.rows import Category, Rows
+from dpframe.tables import Opened, check_names, declared, is_table, open_table
 
 BLOCK_ENTRIES = 1 << 19  # 4 MiB of float64: stays in the cache of one core
 MAX_ROWS_PER_BLOCK = 1 << 16
@@ -42,13 +45,13 @@ class Source(Redacted):
         """Raw rows in blocks of a size that suits the caches."""
         size = block_rows(self.dim)
         for chunk in self._chunks:
-            raw = _checked(chunk, self._rows)
-            length = len(raw) if isinstance(raw, np.ndarray) else len(next(iter(raw.values())))
-            for start in range(0, length, size):
-                if isinstance(raw, np.ndarray):
-                    yield np.asarray(raw[start : start + size])
-                else:
-                    yield {name: cells[start : start + size] for name, cells in raw.items()}
+            for raw in _opened(chunk, self._rows):
+                length = len(raw) if isinstance(raw, np.ndarray) else len(next(iter(raw.values())))
+                for start in range(0, length, size):
+                    if isinstance(raw, np.ndarray):
+                        yield np.asarray(raw[start : start + size])
+                    else:
+                        yield {name: cells[start : start + size] for name, cells in raw.items()}
 
 
 def block_rows(dim: int) -> int:
@@ -62,11 +65,16 @@ def open_source(data: Any, rows: Rows) -> Source:
         raw = _checked(data, rows)
         dim = rows.known_dim if rows.columns is not None or isinstance(raw, dict) else int(raw.shape[1])
         return Source(dim=dim, one_shot=False, chunks=(data,), rows=rows)
-    if isinstance(data, str | bytes) or not isinstance(data, Iterable) or _is_sparse(data):
+    if is_table(data):
+        data = [data]
+    if not isinstance(data, Iterable) or isinstance(data, bytes) or hasattr(data, "__array__") or _is_sparse(data):
         raise DataError(f"{_what(data)} cannot be read. {_ALLOWED}")
+    one_shot = isinstance(data, Iterator)
     if isinstance(data, list | tuple):
+        data = [_opened(chunk, rows) if is_table(chunk) else chunk for chunk in data]
+        one_shot = any(isinstance(chunk, Opened) and chunk.one_shot for chunk in data)
         for chunk in data:
-            _checked(chunk, rows)
+            _opened(chunk, rows)
         widths = {chunk.shape[1] for chunk in data if isinstance(chunk, np.ndarray) and chunk.ndim == 2}
         if rows.dim is None and len(widths) > 1:
             raise DataError(f"the chunks have different numbers of columns: {sorted(widths)}. They must agree.")
@@ -76,21 +84,43 @@ def open_source(data: Any, rows: Rows) -> Source:
             "the number of columns of an iterable of chunks cannot be seen before it is read; "
             "say dp.Rows(..., dim=...)."
         )
-    return Source(dim=rows.known_dim, one_shot=isinstance(data, Iterator), chunks=data, rows=rows)
+    return Source(dim=rows.known_dim, one_shot=one_shot, chunks=data, rows=rows)
 
 
 _ALLOWED = (
-    "Pass a two-dimensional numeric array or memory map, a structured array or mapping of named columns, "
-    "or an iterable of such chunks."
+    "Pass a two-dimensional numeric array or memory map, a structured array or mapping of named columns, a data frame, "
+    "an Arrow table, the path of a CSV file, a Parquet file or a directory of these, or an iterable of such chunks."
 )
+
+
+def _opened(chunk: Any, rows: Rows) -> Iterable[NDArray[Any] | Table]:
+    """A chunk whose schema fits: as it is, or in blocks where it comes from another library or a file."""
+    if isinstance(chunk, Opened):
+        return chunk
+    if not is_table(chunk):
+        return (_checked(chunk, rows),)
+    table = _existing(chunk) if isinstance(chunk, str | os.PathLike) else chunk
+    return open_table(table, rows, block_rows(rows.dim or 1))
+
+
+def _existing(data: str | os.PathLike[str]) -> Path:
+    """A path that exists. A text that does not look like one is not shown: it may be data."""
+    path = Path(data)
+    try:
+        if os.fspath(data) and path.exists():
+            return path
+    except OSError:
+        pass
+    shown = not isinstance(data, str) or path.suffix.lower() in (".csv", ".parquet")
+    what = f"{os.fspath(path)!r} cannot be read" if shown else f"{_what(data)} cannot be read as a path"
+    raise DataError(f"{what}: there is no such file or directory. {_ALLOWED}")
 
 
 def _checked(raw: Any, rows: Rows) -> NDArray[Any] | dict[str, NDArray[Any]]:
     """The raw data as an array or a dictionary of the wanted columns, its schema checked."""
+    _check_unmasked(raw)
     if _is_table(raw):
         return _checked_table(raw, rows)
-    if isinstance(raw, np.ma.MaskedArray):
-        raise DataError("masked arrays are not read; fill masked cells with NaN and state Column(missing=...) instead.")
     if not isinstance(raw, np.ndarray) or _is_sparse(raw):
         raise DataError(f"{_what(raw)} cannot be read. {_ALLOWED}")
     _check_numeric(raw.dtype, "the array")
@@ -106,14 +136,12 @@ def _checked(raw: Any, rows: Rows) -> NDArray[Any] | dict[str, NDArray[Any]]:
 
 
 def _checked_table(table: Any, rows: Rows) -> dict[str, NDArray[Any]]:
-    if rows.columns is None:
-        raise DataError("a table of named columns needs dp.Rows(columns=[...]) with their public ranges.")
-    names = table.dtype.names if isinstance(table, np.ndarray) else tuple(table)
-    if absent := [column.name for column in rows.columns if column.name not in names]:
-        raise DataError(f"the table has no column {absent[0]!r}; it has: {', '.join(map(str, names))}.")
-    cells = {column.name: table[column.name] for column in rows.columns}
-    for column in rows.columns:
+    columns = declared(rows)
+    check_names(table.dtype.names if isinstance(table, np.ndarray) else table, columns)
+    cells = {column.name: table[column.name] for column in columns}
+    for column in columns:
         values = cells[column.name]
+        _check_unmasked(values)
         if not isinstance(values, np.ndarray) or values.ndim != 1:
             raise DataError(f"column {column.name!r} must be a one-dimensional array.")
         if isinstance(column, Category) and column.is_text:
@@ -131,7 +159,12 @@ def _is_table(data: Any) -> bool:
 
 
 def _is_sparse(data: Any) -> bool:
-    return type(data).__module__.startswith("scipy.sparse")
+    return any(kind.__module__.startswith("scipy.sparse") for kind in type(data).__mro__)
+
+
+def _check_unmasked(data: Any) -> None:
+    if isinstance(data, np.ma.MaskedArray):
+        raise DataError("masked arrays are not read; fill masked cells with NaN and state Column(missing=...) instead.")
 
 
 def _check_numeric(dtype: np.dtype[Any], what: str) -> None:

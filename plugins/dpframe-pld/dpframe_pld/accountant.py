@@ -42,8 +42,8 @@ class PldAccountant(dp.Accountant):
 
     >>> from dpframe.losses import Gaussian, Laplace, Pure
     >>> mixed = [Gaussian(mu=0.172), Laplace(epsilon=0.172), Pure(epsilon=0.172)]
-    >>> round(PldAccountant().epsilon(mixed, delta=1e-6), 3)
-    1.0
+    >>> round(PldAccountant().epsilon(mixed, delta=1e-6), 4)
+    1.0023
     >>> PldAccountant().epsilon([Pure(epsilon=0.5), Pure(epsilon=0.25)], delta=0.0)
     0.75
     """
@@ -64,7 +64,7 @@ class PldAccountant(dp.Accountant):
         total = mixture.total()
         if left == 0.0:
             return total if mixture.mu == 0.0 else math.inf
-        from dpframe_pld.compose import epsilon_of
+        from dpframe_pld.composition import epsilon_of
 
         found = epsilon_of(mixture.finite, left)
         if mixture.mu == 0.0:
@@ -82,12 +82,14 @@ class PldAccountant(dp.Accountant):
 
     def _finite(self, mixture: Mixture, losses: Sequence[dp.PrivacyLoss], epsilon: float) -> float:
         """The curve at epsilon, given that no approximate loss fails."""
+        if math.isinf(epsilon):
+            return 0.0
         if not mixture.bounded:
             return dp.accountant("gdp").delta(_gaussians(losses), epsilon)
         total = mixture.total()
-        if math.isinf(epsilon) or (mixture.mu == 0.0 and epsilon >= total):
+        if mixture.mu == 0.0 and epsilon >= total:
             return 0.0
-        from dpframe_pld.compose import delta_of
+        from dpframe_pld.composition import delta_of
 
         found = delta_of(mixture.finite, epsilon)
         if mixture.mu == 0.0:

@@ -214,7 +214,7 @@ def gaussian(mu: float, spacing: float, tilt: float) -> Distribution:
     Tilting moves the mean by t mu². In each cell, short against mu, the masses are those at the nodes of Gauss's rule,
     whose relative error is below 1e-15.
     """
-    centre, reach = mu**2 * (0.5 + tilt), REACH * mu
+    centre, reach = mu * (mu * (0.5 + tilt)), REACH * mu
     first, last = math.floor((centre - reach) / spacing), math.ceil((centre + reach) / spacing)
     starts = np.arange(first, last) * spacing - centre
     found = np.zeros(last - first + 1)
@@ -225,5 +225,5 @@ def gaussian(mu: float, spacing: float, tilt: float) -> Distribution:
         found[:-1] += masses * lower
         found[1:] += masses * upper
     return Distribution.on_lattice(
-        first, found, spacing=spacing, tilt=tilt, scale=mu, log_mass=mu**2 * tilt * (1 + tilt) / 2
+        first, found, spacing=spacing, tilt=tilt, scale=mu, log_mass=mu * tilt * (mu * (1 + tilt)) / 2
     )

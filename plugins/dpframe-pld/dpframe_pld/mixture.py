@@ -41,7 +41,7 @@ class Mixture:
         """Sort and count the losses; raises PlanError for one without a dominating pair."""
         laplace: Counter[float] = Counter()
         response: Counter[float] = Counter()
-        squares, survival = Fraction(0), []
+        squares, failures = Fraction(0), []
         for loss in losses:
             match loss:
                 case Gaussian():
@@ -52,7 +52,7 @@ class Mixture:
                     response[loss.epsilon] += 1
                 case Approx():
                     response[loss.epsilon] += 1
-                    survival.append(math.log1p(-loss.delta))
+                    failures.append(loss.delta)
                 case _:
                     raise dp.PlanError(
                         f"the accountant 'pld' cannot compose {type(loss).__name__} losses: they have no pair of "
@@ -62,7 +62,7 @@ class Mixture:
             mu=_up(math.sqrt(squares)),
             laplace=_group(laplace),
             response=_group(response),
-            failure=min(1.0, _up(-math.expm1(math.fsum(survival)))),
+            failure=_failure(failures),
         )
 
     @property
@@ -95,13 +95,11 @@ class Mixture:
     @property
     def bounded_scale(self) -> float:
         """The same of the bounded losses."""
-        return math.sqrt(math.fsum(count * level**2 for level, count in self.bounded))
+        return math.hypot(*(level * math.sqrt(count) for level, count in self.bounded))
 
     def total(self) -> float:
         """The sum of the bounded losses, rounded up."""
-        total = sum((count * Fraction(level) for level, count in self.bounded), Fraction(0))
-        rounded = float(total)
-        return rounded if Fraction(rounded) >= total else math.nextafter(rounded, math.inf)
+        return _float_up(sum((count * Fraction(level) for level, count in self.bounded), Fraction(0)))
 
     def log_moment(self) -> Callable[[float], float]:
         """K(t) = ln E exp(t L) of the composed loss L: t times the Rényi divergence of order t + 1."""
@@ -109,7 +107,7 @@ class Mixture:
         wrong = 1.0 / (1.0 + np.exp(np.minimum(epsilons, 700.0)))
 
         def value(tilt: float) -> float:
-            gaussian = self.mu**2 * tilt * (1 + tilt) / 2
+            gaussian = self.mu * tilt * (self.mu * (1 + tilt)) / 2
             share = tilt / (2 * tilt + 1)
             laplace = tilt * shifts + np.log1p(share * np.expm1(-(2 * tilt + 1) * shifts))
             response = tilt * epsilons + np.log1p(wrong * np.expm1(-2 * tilt * epsilons))
@@ -121,6 +119,17 @@ class Mixture:
 def _up(value: float) -> float:
     """Above the exact value, for a result of a few roundings."""
     return value * (1.0 + 2.0**-48)
+
+
+def _float_up(value: Fraction) -> float:
+    rounded = float(value)
+    return rounded if Fraction(rounded) >= value else math.nextafter(rounded, math.inf)
+
+
+def _failure(deltas: list[float]) -> float:
+    """1 − Π (1 − delta), from above; the sum is so too, and exact for a single one."""
+    product = _up(-math.expm1(math.fsum(map(math.log1p, (-delta for delta in deltas)))))
+    return min(1.0, product, _float_up(sum(map(Fraction, deltas), Fraction(0))))
 
 
 def _group(levels: Counter[float]) -> Group:

@@ -195,13 +195,27 @@ def mixed_curve(parts: Sequence[Part], at: mpf) -> mpf:
 
 
 def root(curve: Callable[[mpf], mpf], delta: mpf, guess: float) -> mpf:
-    """Where the curve falls to delta, from a figure that is nearly right."""
+    """Where the curve falls to delta, by false position from a figure that is nearly right."""
+
+    def excess(at: mpf) -> mpf:
+        return curve(at) / delta - 1
+
     low, high = mpf(guess) * mpf("0.9999"), mpf(guess) * mpf("1.0001")
-    while curve(low) < delta:
+    while (above := excess(low)) < 0:
         low *= mpf("0.995")
-    while curve(high) > delta:
+    while (below := excess(high)) > 0:
         high *= mpf("1.005")
-    return mp.findroot(lambda at: curve(at) - delta, (low, high), solver="anderson", tol=(delta * mpf(10) ** -22) ** 2)
+    side = 0
+    while high - low > mpf(10) ** -22 * high:
+        at = (low * below - high * above) / (below - above)
+        value = excess(at)
+        if abs(value) < mpf(10) ** -20:
+            return at
+        if value > 0:
+            low, above, below, side = at, value, below / 2 if side > 0 else below, 1
+        else:
+            high, below, above, side = at, value, above / 2 if side < 0 else above, -1
+    return high
 
 
 def exact(parts: Sequence[Part], delta: float, guess: float) -> mpf | None:

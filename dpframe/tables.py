@@ -1,0 +1,367 @@
+"""Tables of other libraries and in files: data frames, Arrow objects, Parquet and CSV.
+
+Each becomes blocks of NumPy columns, by name. Data frames, Arrow objects and Parquet files come through Arrow, so that
+one conversion serves them all; CSV files need the standard library only. Opening looks at names and types, of every
+file where there are several, and tries each conversion on a null: what cannot be read is refused before the charge.
+After it no cell can fail. Whatever it holds becomes a number, one of the declared levels or a missing cell, which
+depends on that cell alone.
+
+What can be read again is read once for each pass and must give the same rows each time. A file that changes between
+passes, or a lazy query that draws a random sample, is another data set, and then the guarantee is about none of them.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from itertools import count, islice
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from dpframe.errors import DataError
+from dpframe.private import Redacted
+from dpframe.rows import Category, Column, Rows
+
+READ_BUFFER = 1 << 18  # bytes of a Parquet column read at a time; Arrow would hold whole row groups, if not whole files
+
+Cells = dict[str, NDArray[Any]]
+Declared = tuple[Column | Category, ...]
+Batches = Callable[[], Iterable[Any]]
+
+
+@attrs.frozen(repr=False, eq=False)
+class Opened(Redacted):
+    """A table whose schema fits; iterating over it reads it, in blocks of columns.
+
+    Args:
+        one_shot: whether it can be read only once.
+        read: starts reading.
+    """
+
+    one_shot: bool
+    _read: Callable[[], Iterator[Cells]] = attrs.field(alias="read")
+
+    def __iter__(self) -> Iterator[Cells]:
+        return self._read()
+
+
+def is_table(data: Any) -> bool:
+    """Whether this is a path or a table of another library; nothing is imported to find out."""
+    return (
+        isinstance(data, str | os.PathLike)
+        or hasattr(type(data), "__arrow_c_stream__")
+        or _is(data, "pandas", "DataFrame")
+        or _is(data, "polars", "LazyFrame")
+        or _is(data, "pyarrow.dataset", "Dataset")
+    )
+
+
+def open_table(data: Any, rows: Rows, size: int) -> Opened:
+    """Check the names and types of a table; no cell is read.
+
+    A stream is read once, whatever stands behind it: a DuckDB relation, for one, runs its query again when it is asked
+    again, and nothing says that the same rows come out.
+
+    Args:
+        data: a ``Path`` that exists, a data frame, or an Arrow object.
+        rows: the promise, with columns.
+        size: the most rows in a block.
+    """
+    columns = declared(rows)
+    if isinstance(data, Path) and data.suffix.lower() == ".csv":
+        return Opened(one_shot=False, read=_open_csv(data, columns, size))
+    arrow, one_shot = _arrow(), False
+    if isinstance(data, Path):
+        batches = _open_parquet(data, columns, size)
+    elif _is(data, "pandas", "DataFrame"):
+        batches = _open_pandas(data, columns, size)
+    elif _is(data, "polars", "DataFrame") or _is(data, "polars", "LazyFrame"):
+        batches = _open_polars(data, columns, size)
+    elif _is(data, "pyarrow.dataset", "Dataset"):
+        batches = _open_dataset(data, columns, size)
+    elif isinstance(data, arrow.Table | arrow.RecordBatch):
+        _check_schema(data.schema, columns)
+        batches = arrow.table(data.select([column.name for column in columns])).to_batches
+    else:
+        with _refusing(f"a {type(data).__module__}.{type(data).__name__} cannot be read as a table of named columns"):
+            stream = arrow.RecordBatchReader.from_stream(data)
+        _check_schema(stream.schema, columns)
+        batches, one_shot = (lambda: stream), True
+    return Opened(one_shot=one_shot, read=lambda: _blocks(batches(), columns, size))
+
+
+def declared(rows: Rows) -> Declared:
+    """The columns of a promise, which tables need."""
+    if rows.columns is None:
+        raise DataError("a table of named columns needs dp.Rows(columns=[...]) with their public ranges.")
+    return rows.columns
+
+
+def check_names(names: Iterable[Any], columns: Declared, where: str = "the table") -> None:
+    """Refuse a table in which a declared column is absent or there more than once."""
+    found = list(names)
+    for column in columns:
+        if column.name not in found:
+            raise DataError(f"{where} has no column {column.name!r}; it has: {', '.join(map(str, found))}.")
+        if found.count(column.name) > 1:
+            raise DataError(f"{where} has more than one column {column.name!r}; names must differ.")
+
+
+# -- sources of Arrow batches ------------------------------------------------------------------------------------------
+
+
+def _open_pandas(frame: Any, columns: Declared, size: int) -> Batches:
+    check_names(frame.columns, columns)
+
+    def table(start: int, stop: int) -> Any:
+        part = frame.iloc[start:stop]
+        return _arrow().table({column.name: _from_pandas(part[column.name], column) for column in columns})
+
+    _check_schema(table(0, 0).schema, columns)
+    return lambda: (batch for i in range(0, len(frame), size) for batch in table(i, i + size).to_batches())
+
+
+def _from_pandas(series: Any, column: Column | Category) -> Any:
+    """A column of a data frame in Arrow; Python objects may be words, of which only the levels are looked at."""
+    if series.dtype == object or getattr(series.dtype, "storage", None) == "python":
+        if isinstance(column, Category) and column.is_text:
+            levels = frozenset(column.levels)
+            words = [cell if isinstance(cell, str) and cell in levels else None for cell in series]
+            return _arrow().array(words, _arrow().large_string())
+        raise DataError(f"column {column.name!r} holds {series.dtype} values; convert it to numbers before the run.")
+    with _refusing(f"column {column.name!r} holds {series.dtype} values, which Arrow cannot take over"):
+        return _arrow().array(series, from_pandas=True)
+
+
+def _open_polars(frame: Any, columns: Declared, size: int) -> Batches:
+    """A lazy frame is evaluated in batches, by the streaming engine, whenever the data is read."""
+    polars, stream = sys.modules["polars"], _arrow().RecordBatchReader.from_stream
+    with _refusing("the lazy frame has no schema"):
+        names = frame.collect_schema().names()
+    check_names(names, columns)
+    chosen = frame.select([column.name for column in columns])
+    with _refusing("a declared column of the polars frame has a type that Arrow does not know"):
+        empty = stream(polars.DataFrame(schema=chosen.collect_schema()))
+    _check_schema(empty.schema, columns)
+    if not _is(chosen, "polars", "LazyFrame"):
+        return lambda: stream(chosen)
+    if not hasattr(chosen, "collect_batches"):  # before polars 1.34
+        return lambda: stream(chosen.collect(engine="streaming"))
+    parts = chosen.collect_batches
+    return lambda: (batch for part in parts(chunk_size=size, maintain_order=False) for batch in stream(part))
+
+
+def _open_parquet(path: Path, columns: Declared, size: int) -> Batches:
+    """Files and directories whose names begin with a dot or an underscore are bookkeeping, and left out."""
+    files = [path]
+    if path.is_dir():
+        inside = {file: file.relative_to(path).parts for file in sorted(path.rglob("*")) if file.is_file()}
+        files = [file for file, parts in inside.items() if not any(part.startswith((".", "_")) for part in parts)]
+    if not files:
+        raise DataError(f"the directory {path.name!r} holds no Parquet files.")
+    for each in files:
+        with _parquet_file(each, each.name) as file:
+            _check_schema(file.schema_arrow, columns, f"{each.name!r}")
+    names = [column.name for column in columns]
+
+    def batches() -> Iterator[Any]:
+        for each in files:
+            with _parquet_file(each, each.name) as file:
+                yield from file.iter_batches(size, columns=names)
+
+    return batches
+
+
+def _parquet_file(source: Any, name: str) -> Any:
+    with _refusing(f"{name!r} is not a Parquet file (and a CSV file is known by the ending .csv)"):
+        return import_module("pyarrow.parquet").ParquetFile(source, pre_buffer=False, buffer_size=READ_BUFFER)
+
+
+def _open_dataset(dataset: Any, columns: Declared, size: int) -> Batches:
+    """Each file keeps its own types: Arrow would turn them into those of the first, and fail where one does not fit."""
+    with _refusing("the files of a filtered dataset cannot be seen; pass dataset.scanner(...).to_reader() instead"):
+        fragments = list(dataset.get_fragments())
+    if not fragments:
+        _check_schema(dataset.schema, columns, "the dataset")
+    for fragment in fragments:
+        name = Path(getattr(fragment, "path", "part of the dataset")).name
+        if getattr(getattr(fragment, "format", None), "default_extname", "") in ("csv", "json"):
+            raise DataError(f"{name!r} is text, whose types Arrow guesses from its cells; pass the path of a CSV file.")
+        with _refusing(f"the schema of {name!r} cannot be read"):
+            schema = fragment.physical_schema
+        _check_schema(schema, columns, f"{name!r}")
+    names = [column.name for column in columns]
+
+    def batches() -> Iterator[Any]:
+        for fragment in fragments:
+            if hasattr(fragment, "row_groups"):
+                with _parquet_file(fragment.open(), fragment.path) as file:
+                    groups = [group.id for group in fragment.row_groups]
+                    yield from file.iter_batches(size, row_groups=groups, columns=names)
+            else:
+                schema = fragment.physical_schema
+                yield from fragment.to_batches(schema, columns=names, batch_size=size, batch_readahead=1)
+
+    return batches
+
+
+# -- from Arrow to NumPy -----------------------------------------------------------------------------------------------
+
+
+def _check_schema(schema: Any, columns: Declared, where: str = "the table") -> None:
+    check_names(schema.names, columns, where)
+    for column in columns:
+        found = schema.field(column.name).type
+        _check_type(found, column)
+        with _refusing(f"column {column.name!r} of {where} holds {found}, which this version of pyarrow cannot read"):
+            _cells(_arrow().nulls(1, found), column)
+
+
+def _check_type(found: Any, column: Column | Category) -> None:
+    types = _arrow().types
+    inner = found.value_type if types.is_dictionary(found) else found
+    text = (types.is_null, types.is_string, types.is_large_string, types.is_string_view)
+    number = (types.is_null, types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
+    wants_text = isinstance(column, Category) and column.is_text
+    if any(fits(inner) for fits in (text if wants_text else number)):
+        return
+    if wants_text:
+        raise DataError(f"category {column.name!r} has words as levels, so it must be text; the column holds {found}.")
+    advice = "Declare words with dp.Category and words as levels."
+    if types.is_temporal(inner):
+        advice = "Turn dates and times into numbers first, say days since a public date."
+    raise DataError(
+        f"column {column.name!r} holds {found}; it must be integers, floats, decimals or truth values. {advice}"
+    )
+
+
+def _blocks(batches: Iterable[Any], columns: Declared, size: int) -> Iterator[Cells]:
+    for batch in batches:
+        for start in range(0, batch.num_rows, size):
+            part = batch.slice(start, size)
+            yield {column.name: _cells(part.column(column.name), column) for column in columns}
+
+
+def _cells(array: Any, column: Column | Category) -> NDArray[Any]:
+    """Arrow cells as NumPy's: the same numbers as a NumPy array of them would give, NaN or another word for a null."""
+    arrow, compute = _arrow(), import_module("pyarrow.compute")
+    types = arrow.types
+    if types.is_dictionary(array.type):
+        values = (array.dictionary, arrow.nulls(1, array.type.value_type))
+        codes = array.indices.cast(arrow.int64()).fill_null(len(array.dictionary))
+        found: NDArray[Any] = np.concatenate([_cells(part, column) for part in values])[codes.to_numpy()]
+        return found
+    if isinstance(column, Category) and column.is_text:
+        levels = arrow.array(column.levels, arrow.large_string())
+        codes = compute.index_in(array.cast(arrow.large_string()), levels).fill_null(len(levels))
+        return _words(codes.to_numpy(), column)
+    if isinstance(column, Category) and types.is_integer(array.type):
+        no_level = next(number for number in count() if number not in column.levels)
+        wide = arrow.uint64() if types.is_uint64(array.type) else arrow.int64()
+        return np.asarray(array.cast(wide).fill_null(no_level).to_numpy())
+    if types.is_decimal(array.type):
+        array = array.cast(arrow.string())  # the direct way is off by one bit for 0.07, say
+    return np.asarray(array.cast(arrow.float64(), safe=False).fill_null(math.nan).to_numpy())
+
+
+def _words(codes: NDArray[Any], column: Category) -> NDArray[Any]:
+    """Levels by number; the number after the last is a word that is none of them."""
+    levels = [str(level) for level in column.levels]
+    words: NDArray[Any] = np.array([*levels, max(levels, key=len) + "?"])[codes]
+    return words
+
+
+# -- CSV ---------------------------------------------------------------------------------------------------------------
+
+
+def _open_csv(path: Path, columns: Declared, size: int) -> Callable[[], Iterator[Cells]]:
+    """UTF-8 with commas, a line of names, and quotes as in RFC 4180; types are what the plan declares.
+
+    A number is what Python's float() reads. Any other cell of a numeric column is missing, as are all cells of a row
+    that has more or fewer than the line of names, or is malformed. (Arrow's reader is faster, but a stray quote or a
+    very long cell makes it stop, and a run may not stop because of a cell.)
+    """
+
+    def records() -> Iterator[list[str]]:
+        with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
+            reader = csv.reader(file)
+            yield (header := next(reader, []))
+            yield from _records(reader, len(header))
+
+    with _refusing(f"{path.name!r} cannot be read as CSV"):
+        header = next(records())
+    for column in columns:
+        if header.count(column.name) != 1:  # the line is not shown: without names it would be somebody's row
+            raise DataError(f"the first line of {path.name!r} must name the column {column.name!r} once, and does not.")
+    places = [header.index(column.name) for column in columns]
+
+    def read() -> Iterator[Cells]:
+        rows = islice(records(), 1, None)
+        while block := [[row[place] for place in places] for row in islice(rows, size)]:
+            cells = zip(*block, strict=True)
+            yield {column.name: _parsed(texts, column) for column, texts in zip(columns, cells, strict=True)}
+
+    return read
+
+
+def _records(reader: Iterator[list[str]], width: int) -> Iterator[list[str]]:
+    """The records of a CSV file but for empty lines, all of the same width."""
+    unreadable = [""] * width
+    while True:
+        try:
+            for record in reader:
+                if record:
+                    yield record if len(record) == width else unreadable
+        except csv.Error:
+            yield unreadable
+        else:
+            return
+
+
+def _parsed(texts: Iterable[str], column: Column | Category) -> NDArray[Any]:
+    if isinstance(column, Category) and column.is_text:
+        codes = {level: code for code, level in enumerate(column.levels)}
+        return _words(np.array([codes.get(text, len(codes)) for text in texts], dtype=np.intp), column)
+    return np.array([_number(text) for text in texts], dtype=np.float64)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+# -- small things ------------------------------------------------------------------------------------------------------
+
+
+def _is(data: Any, module: str, name: str) -> bool:
+    """Whether data is of a class of a library that may not even be imported."""
+    return module in sys.modules and isinstance(data, getattr(sys.modules[module], name))
+
+
+def _arrow() -> Any:
+    try:
+        return import_module("pyarrow")
+    except ImportError:
+        raise DataError("data frames and Parquet files need pyarrow: pip install 'dpframe[tables]'.") from None
+
+
+@contextmanager
+def _refusing(why: str) -> Iterator[None]:
+    """Turn what other libraries raise into an error without their words, which may hold a cell."""
+    try:
+        yield
+    except DataError:
+        raise
+    except Exception as error:
+        raise DataError(f"{why} ({type(error).__name__}).") from None
