@@ -198,10 +198,12 @@ class Plan:
         }
         asked = self._composed(chosen, fixed)
         if fixed and math.isfinite(asked):
+            above = "just above " if self._free else ""
             return BudgetExceeded(
                 f"the steps with a fixed level ({', '.join(map(repr, fixed))}) cost epsilon={asked:.6g} at "
                 f"delta={self.budget.delta:g}; the budget is epsilon={self.budget.epsilon:.6g}. Nothing was charged. "
-                f"Lower their level= or raise the budget.",
+                f"The smallest feasible budget is {above}epsilon={asked:.6g}; raise it to "
+                "that, or lower their level=.",
                 asked=asked,
                 allowed=self.budget.epsilon,
                 delta=self.budget.delta,

@@ -32,6 +32,7 @@ from dpframe.private import Redacted
 from dpframe.rows import Category, Column, Rows
 
 READ_BUFFER = 1 << 18  # bytes of a Parquet column read at a time; Arrow would hold whole row groups, if not whole files
+LONGEST_CELL = 1 << 26  # characters of a CSV cell; the limit of the standard library would cut a text into several rows
 
 Cells = dict[str, NDArray[Any]]
 Declared = tuple[Column | Category, ...]
@@ -287,12 +288,14 @@ def _open_csv(path: Path, columns: Declared, size: int) -> Callable[[], Iterator
     """UTF-8 with commas, a line of names, and quotes as in RFC 4180; types are what the plan declares.
 
     A number is what Python's float() reads. Any other cell of a numeric column is missing, as are all cells of a row
-    that has more or fewer than the line of names, or is malformed. (Arrow's reader is faster, but a stray quote or a
-    very long cell makes it stop, and a run may not stop because of a cell.)
+    that has more or fewer than the line of names, or is malformed. A quote that opens a cell and is never closed joins
+    what follows into that cell. (Arrow's reader is faster, but such a quote makes it stop, and so does a very long
+    cell; a run may not stop because of a cell.)
     """
 
     def records() -> Iterator[list[str]]:
         with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
+            csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))  # for all readers of this process
             reader = csv.reader(file)
             yield (header := next(reader, []))
             yield from _records(reader, len(header))

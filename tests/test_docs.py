@@ -120,8 +120,9 @@ def stable(text: str) -> str:
 
 
 def shape(text: str) -> str:
-    """A text without its numbers and its spacing."""
-    return "".join(re.sub(r"[-+−]?\d[\d,.]*(e[-+]?\d+)?", "#", stable(text)).split())
+    """A text without its numbers, its spacing and lines, and the accountant that happened to be the tightest."""
+    text = re.sub(r"\(accountant: \w+\)", "(accountant)", stable(text))
+    return "".join(re.sub(r"[-+−]?\d[\d,.]*(e[-+]?\d+)?", "#", text).replace("─", "").split())
 
 
 def shown(text: str, block: Block) -> Block | None:

@@ -10,7 +10,7 @@ import attrs
 import dpframe as dp
 from dpframe_pld.mixture import SUPPORTED, Mixture
 
-SLIGHT = 2.0**-4  # bounded losses that add up to less than this share of mu are also simply added
+SLIGHT = 2.0**-4  # where Gaussian or other losses are less than this share of the rest, both are also simply added
 
 
 @attrs.frozen
@@ -69,7 +69,7 @@ class PldAccountant(dp.Accountant):
         found = epsilon_of(mixture.finite, left)
         if mixture.mu == 0.0:
             return min(total, found)
-        if total < SLIGHT * mixture.mu:
+        if _lopsided(mixture.mu, total):
             simple = total + dp.accountant("gdp").epsilon(_gaussians(losses), left)
             return min(found, math.nextafter(simple, math.inf))
         return found
@@ -94,9 +94,13 @@ class PldAccountant(dp.Accountant):
         found = delta_of(mixture.finite, epsilon)
         if mixture.mu == 0.0:
             return min(found, dp.accountant("pure").delta([dp.losses.Pure(epsilon=total)], epsilon) * (1 + 2.0**-50))
-        if total < SLIGHT * mixture.mu and epsilon >= total:
+        if _lopsided(mixture.mu, total) and epsilon >= total:
             return min(found, dp.accountant("gdp").delta(_gaussians(losses), math.nextafter(epsilon - total, 0.0)))
         return found
+
+
+def _lopsided(mu: float, total: float) -> bool:
+    return min(mu, total) < SLIGHT * max(mu, total) <= 1e5
 
 
 def _gaussians(losses: Sequence[dp.PrivacyLoss]) -> list[dp.PrivacyLoss]:

@@ -16,29 +16,33 @@ SMOOTH = 9  # and 2^9 to 2^10 to that of a Gaussian, which leaves no edges in th
 OWN_FINENESS = 7  # a single loss, or a few, at least 2^7 to their own
 BATCH = 6  # randomised responses that are written out, 2^6 sums
 STEEPEST = 2048.0  # largest tilt, in inverse scales
-FLATTEST = 1e-3
+FLATTEST = 1e-3  # smallest tilt
+ROUNDINGS = 1e-12  # above the relative rounding of closed forms
+LARGEST = 1e6  # losses beyond it are no guarantee worth a lattice
 
 
 @lru_cache(maxsize=1024)
 def epsilon_of(mixture: Mixture, delta: float) -> float:
-    """An epsilon, above zero only where needed, with delta(epsilon) ≤ delta for the mixture without its failures."""
+    """An epsilon at which the curve of the mixture, without its failures, is at most delta."""
     from scipy.optimize import brentq
 
-    log_delta, moment = math.log(delta), mixture.log_moment()
+    log_delta, bound = math.log(delta), _chernoff(mixture)
 
-    def chernoff(tilt: float) -> float:
-        return (moment(tilt) + log_largest_weight(tilt) - log_delta) / tilt
+    def ceiling_at(tilt: float) -> float:
+        return (bound(tilt) - log_delta) / tilt
 
-    tilt = _best(chernoff, mixture.scale)
-    ceiling = max(0.0, _wider(chernoff(tilt)))  # valid as it stands: Rényi accounting of order tilt + 1
-    law = composed(mixture, tilt)
-    if law.delta(0.0) <= delta:
-        return 0.0
-    if law.delta(ceiling) > delta:
+    tilt = _best(ceiling_at, mixture.scale)
+    ceiling = max(0.0, ceiling_at(tilt) * (1 + ROUNDINGS))  # valid as it stands: Rényi accounting of order tilt + 1
+    if mixture.scale > LARGEST:
         return ceiling
-    epsilon = float(brentq(lambda at: math.log(law.delta(at)) - log_delta, 0.0, ceiling, xtol=1e-300, rtol=1e-13))
+    law = composed(mixture, tilt)
+    if law.log_delta(0.0) <= log_delta:
+        return 0.0
+    if law.log_delta(ceiling) > log_delta:
+        return ceiling
+    epsilon = float(brentq(lambda at: law.log_delta(at) - log_delta, 0.0, ceiling, xtol=1e-300, rtol=1e-13))
     step = 1e-15
-    while law.delta(epsilon) > delta:  # certify, from below
+    while law.log_delta(epsilon) > log_delta:  # certify, from below
         epsilon *= 1.0 + step
         step *= 2
     return min(epsilon, ceiling)
@@ -46,15 +50,13 @@ def epsilon_of(mixture: Mixture, delta: float) -> float:
 
 @lru_cache(maxsize=1024)
 def delta_of(mixture: Mixture, epsilon: float) -> float:
-    """A delta at least the privacy curve of the mixture without its failures."""
-    moment = mixture.log_moment()
-
-    def chernoff(tilt: float) -> float:
-        return moment(tilt) + log_largest_weight(tilt) - tilt * epsilon
-
-    tilt = _best(chernoff, mixture.scale)
-    ceiling = math.exp(min(0.0, _wider(chernoff(tilt))))
-    return min(ceiling, composed(mixture, tilt).delta(epsilon))
+    """A delta that is at least the curve of the mixture, without its failures."""
+    bound = _chernoff(mixture)
+    tilt = _best(lambda tilt: bound(tilt) - tilt * epsilon, mixture.scale)
+    found = bound(tilt) - tilt * epsilon * (1 - ROUNDINGS)
+    if mixture.scale <= LARGEST:
+        found = min(found, composed(mixture, tilt).log_delta(epsilon))
+    return min(1.0, math.nextafter(math.exp(min(0.0, found)), math.inf))
 
 
 def composed(mixture: Mixture, tilt: float) -> Distribution:
@@ -100,6 +102,17 @@ def composed(mixture: Mixture, tilt: float) -> Distribution:
             return law
 
 
+def _chernoff(mixture: Mixture) -> Callable[[float], float]:
+    """K(t) + ln w_max, from above: the curve is at most its exponential times e^(−t epsilon), for every t > 0."""
+    moment = mixture.log_moment()
+
+    def bound(tilt: float) -> float:
+        value, weight = moment(tilt), log_largest_weight(tilt)
+        return value + weight + ROUNDINGS * (1 + value - weight)
+
+    return bound
+
+
 def _batches(group: Group) -> Iterator[tuple[tuple[float, ...], int]]:
     """Levels that occur once by the few, in increasing order, and the others one by one."""
     single = [level for level, count in group if count == 1]
@@ -118,8 +131,3 @@ def _best(bound: Callable[[float], float], scale: float) -> float:
         options={"xatol": 1e-2},
     )
     return math.exp(float(found.x))
-
-
-def _wider(value: float) -> float:
-    """Above the exact value, for a result of a few hundred roundings."""
-    return value + 1e-12 * (1.0 + abs(value))

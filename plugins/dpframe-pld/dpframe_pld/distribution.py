@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 ROUNDING = 2.0**-53
-CUT = 1e-15  # mass that the library may cut off a tilted law at each composition
-BUILT = 1e-12  # above the rounding, quadrature and truncation of one law before it is composed
+CUT = 1e-15  # mass that the library may cut off the ends of a law at each composition
+BUILT = 1e-12  # above the quadrature, truncation and rounding of the masses of one law
 REACH = 8.5  # deviations of a Gaussian on either side; 2e-17 lies beyond
 
 
@@ -56,9 +56,20 @@ class Distribution:
     scale: float
 
     @classmethod
-    def of(cls, points: Array, masses: Array, *, spacing: float, tilt: float, **rest: float) -> Distribution:
+    def of(
+        cls,
+        points: Array,
+        masses: Array,
+        *,
+        spacing: float,
+        tilt: float,
+        scale: float,
+        log_mass: float,
+        error: float = 0.0,
+    ) -> Distribution:
         """Put tilted masses, given up to e^log_mass, on the lattice."""
-        return cls.on_lattice(*connect_dots(points, masses, spacing, tilt), spacing=spacing, tilt=tilt, **rest)
+        first, found = connect_dots(points, masses, spacing, tilt)
+        return cls.on_lattice(first, found, spacing=spacing, tilt=tilt, scale=scale, log_mass=log_mass, error=error)
 
     @classmethod
     def on_lattice(
@@ -70,9 +81,12 @@ class Distribution:
         tilt: float,
         scale: float,
         log_mass: float,
-        error: float = BUILT,
+        error: float = 0.0,
     ) -> Distribution:
-        """Normalise masses on the lattice, given up to e^log_mass and from a multiple of the spacing on."""
+        """Normalise masses on the lattice, given up to e^log_mass and from a multiple of the spacing on.
+
+        Rounding of a place l, relative to the spacing, moves that share of its mass to the next point.
+        """
         from dp_accounting.pld.pld_pmf import DensePLDPmf  # type: ignore[import-untyped]
 
         total = float(masses.sum())
@@ -81,14 +95,15 @@ class Distribution:
             spacing=spacing,
             tilt=tilt,
             log_mass=log_mass + math.log(total),
-            error=error,
+            error=error + BUILT + 16 * ROUNDING * (abs(first) + len(masses)),
             scale=scale,
         )
 
     @property
     def points(self) -> Array:
         """The losses, in increasing order."""
-        return (self.pmf._lower_loss + np.arange(self.pmf.size)) * self.spacing
+        first, size = self.pmf._lower_loss, self.pmf.size
+        return np.arange(first, first + size, dtype=np.float64) * self.spacing
 
     @property
     def masses(self) -> Array:
@@ -107,44 +122,41 @@ class Distribution:
             tilt=self.tilt,
             scale=self.scale,
             log_mass=self.log_mass,
-            error=self.error * math.exp(self.tilt * spacing) + BUILT,
+            error=self.error * math.exp(self.tilt * spacing),
         )
 
     def compose(self, other: Distribution, spacing: float) -> Distribution:
         """The law of the sum of two independent losses.
 
         Convolution with a law of mass 1 enlarges no error. A fast Fourier transform of length n is exact in the
-        2-norm up to log2(n) times about seven roundings (Higham 2002, Theorem 24.2; twice as many are allowed for
-        other radices); with three transforms of vectors of norm at most 1, and sums at most √n times the 2-norm,
-        64 √n log2(n) roundings bound the total variation.
+        2-norm up to log2(n) times about seven roundings (Higham 2002, chapter 24; twice as many are allowed for radices
+        other than two). Three transforms of vectors of norm at most 1, and sums at most √n times the 2-norm, make
+        64 √n log2(n) roundings in total variation, and up to three times that in masses cut off for being small.
         """
         from dp_accounting.pld.pld_pmf import compose_pmfs
 
         one = self.coarsened(spacing)
         two = one if other is self else other.coarsened(spacing)
         length = 2.0 * (one.pmf.size + two.pmf.size)
-        transform = 64 * ROUNDING * math.sqrt(length) * math.log2(length)
+        transforms = 256 * ROUNDING * math.sqrt(length) * math.log2(length)
         return Distribution(
             pmf=compose_pmfs(one.pmf, two.pmf, CUT),
             spacing=spacing,
             tilt=self.tilt,
             log_mass=one.log_mass + two.log_mass,
-            error=one.error + two.error + one.error * two.error + 2 * CUT + transform,
+            error=one.error + two.error + one.error * two.error + 2 * CUT + transforms,
             scale=math.hypot(one.scale, two.scale),
         )
 
-    def delta(self, epsilon: float) -> float:
-        """The privacy curve: never below that of the losses that went in."""
+    def log_delta(self, epsilon: float) -> float:
+        """The logarithm of the privacy curve: never below that of the losses that went in."""
         above = self.points - epsilon
         start = int(np.searchsorted(above, 0.0, side="right"))
         above = above[start:]
-        value = -float((np.expm1(-above) * np.exp(-self.tilt * above) * self.masses[start:]).sum())
-        exponent = self.log_mass - self.tilt * epsilon
-        rounding = 4 * ROUNDING * (16 + abs(self.log_mass) + abs(self.tilt * epsilon))
-        try:
-            return math.exp(exponent) * (value * (1 + rounding) + largest_weight(self.tilt) * self.error)
-        except OverflowError:
-            return math.inf
+        weighted = -float((np.expm1(-above) * np.exp(-self.tilt * above) * self.masses[start:]).sum())
+        bound = max(weighted, 0.0) + math.exp(log_largest_weight(self.tilt)) * self.error
+        rounding = 64 * ROUNDING * (1 + abs(self.log_mass) + self.tilt * epsilon)
+        return self.log_mass - self.tilt * epsilon + math.log(bound) + rounding
 
 
 def connect_dots(points: Array, masses: Array, spacing: float, tilt: float) -> tuple[int, Array]:
@@ -154,7 +166,7 @@ def connect_dots(points: Array, masses: Array, spacing: float, tilt: float) -> t
     first = int(cells.min())
     index = (cells - first).astype(np.intp)
     size = int(index.max()) + 2
-    found = np.bincount(index, masses * lower, minlength=size)
+    found: Array = np.bincount(index, masses * lower, minlength=size).astype(np.float64)
     found[1:] += np.bincount(index, masses * upper, minlength=size - 1)
     return first, found
 
@@ -169,12 +181,8 @@ def shares(inside: Any, spacing: float, tilt: float) -> tuple[Any, Any]:
     return (1 - share) * np.exp(-tilt * inside), share * np.exp(tilt * (spacing - inside))
 
 
-def largest_weight(tilt: float) -> float:
-    """The largest (1 − e^(−x)) e^(−t x) over x ≥ 0."""
-    return math.exp(log_largest_weight(tilt))
-
-
 def log_largest_weight(tilt: float) -> float:
+    """The logarithm of the largest (1 − e^(−x)) e^(−t x) over x ≥ 0."""
     return -math.log1p(tilt) - tilt * math.log1p(1 / tilt)
 
 
@@ -203,9 +211,7 @@ def laplace(epsilon: float, spacing: float, tilt: float) -> Distribution:
     between = np.exp((middles - epsilon) * (0.5 + tilt)) * np.sinh(np.diff(edges) / 4)
     points = np.concatenate(([-epsilon], middles, [epsilon]))
     masses = np.concatenate(([math.exp(-epsilon * (1 + 2 * tilt)) / 2], between, [0.5]))
-    return Distribution.of(
-        points, masses, spacing=spacing, tilt=tilt, scale=epsilon, log_mass=tilt * epsilon
-    )
+    return Distribution.of(points, masses, spacing=spacing, tilt=tilt, scale=epsilon, log_mass=tilt * epsilon)
 
 
 def gaussian(mu: float, spacing: float, tilt: float) -> Distribution:

@@ -41,11 +41,11 @@ class Mixture:
         """Sort and count the losses; raises PlanError for one without a dominating pair."""
         laplace: Counter[float] = Counter()
         response: Counter[float] = Counter()
-        squares, failures = Fraction(0), []
+        mus, failures = [], []
         for loss in losses:
             match loss:
                 case Gaussian():
-                    squares += Fraction(loss.mu) ** 2
+                    mus.append(loss.mu)
                 case Laplace():
                     laplace[loss.epsilon] += 1
                 case Pure() | BoundedRange():
@@ -59,7 +59,7 @@ class Mixture:
                         "distributions that dominates them. Use accountant='zcdp', or 'auto'."
                     )
         return cls(
-            mu=_up(math.sqrt(squares)),
+            mu=_up(math.hypot(*mus)),
             laplace=_group(laplace),
             response=_group(response),
             failure=_failure(failures),
@@ -83,8 +83,8 @@ class Mixture:
 
     def with_failure(self, delta: float) -> float:
         """The delta of everything, rounded up, from that of the rest."""
-        if self.failure == 0.0:
-            return delta
+        if 0.0 in (self.failure, delta):
+            return max(self.failure, delta)
         return min(1.0, _up(self.failure + (1.0 - self.failure) * delta))
 
     @property

@@ -5,7 +5,7 @@
 Nothing here shares code with the plugin. The exact figures come with 40 digits from four different closed forms:
 
 * Gaussians: the curve of Balle and Wang 2018;
-* randomised responses: all sums of ±epsilon with their binomial weights;
+* randomised responses: all sums of ±epsilon with their binomial weights, and the curve of Gaussians averaged over them;
 * Laplace variables: conditionally on how many losses are +epsilon, −epsilon or between, the sum of those between is
   e^(s/2) times an Irwin–Hall density;
 * any mixture with a Gaussian: delta(epsilon) = 1/(2πi) ∫ e^(K(z) − z epsilon) / (z (z + 1)) dz along Re z = t > 0, with
@@ -122,6 +122,13 @@ def response_epsilon(parts: Sequence[Part], delta: mpf) -> mpf:
     return mpf(0)
 
 
+def gaussian_response_curve(parts: Sequence[Part], at: mpf) -> mpf:
+    """The Gaussian curve, averaged over the sums of the responses."""
+    mu = mp.sqrt(mp.fsum(count * mpf(level) ** 2 for kind, level, count in parts if kind == "Gaussian"))
+    sums = response_sums([part for part in parts if part[0] != "Gaussian"])
+    return mp.fsum(mass * gaussian_curve(mu, at - value) for value, mass in sums)
+
+
 def laplace_curve(epsilon: mpf, count: int, at: mpf) -> mpf:
     """The curve of equal Laplace variables, term by term."""
 
@@ -172,26 +179,31 @@ def mixed_curve(parts: Sequence[Part], at: mpf) -> mpf:
             total += count * mp.log(moment)  # the branch does not matter: e^total follows
         return total
 
-    slope = lambda t: mp.diff(log_moment, t) - at - 1 / t - 1 / (1 + t)  # noqa: E731
-    low, high = mpf(10) ** -6, mpf(1)
-    while slope(high) < 0:
-        high *= 2
-    for _ in range(40):
-        middle = mp.sqrt(low * high)
-        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
-    line = high
-    reach = mp.sqrt(2 * 120 / square)
+    def slope(t: mpf) -> mpf:
+        return mp.diff(log_moment, t) - at - 1 / t - 1 / (1 + t)
 
-    def integrand(y: mpf) -> mpf:
+    low, line = mpf(10) ** -6, mpf(1)
+    while slope(line) < 0:
+        line *= 2
+    for _ in range(30):
+        middle = mp.sqrt(low * line)
+        low, line = (middle, line) if slope(middle) < 0 else (low, middle)
+
+    def integrand(y: mpf) -> mpc:
         z = mpc(line, y)
-        return mp.re(mp.exp(log_moment(z) - z * at) / (z * (1 + z)))
+        return mp.exp(log_moment(z) - z * at) / (z * (1 + z))
 
-    variance = mp.diff(log_moment, line, 2)
-    width = min(reach, 12 / mp.sqrt(variance))
-    edges = [width * k / 6 for k in range(7)]
-    while edges[-1] < reach:
-        edges.append(min(reach, edges[-1] * mpf("1.25")))
-    return mp.quad(integrand, edges) / mp.pi
+    reach = mp.sqrt(2 * 110 / square)  # beyond it the Gaussian alone is below 1e-47
+    piece = min(reach / 8, 2 / mp.sqrt(mp.diff(log_moment, line, 2)), 2 / max(level for _, level, _ in bounded))
+    negligible = abs(integrand(mpf(0))) * mpf(10) ** -45
+    total, y = mpf(0), mpf(0)
+    while y < reach:
+        if max(abs(integrand(y + piece * k / 4)) for k in range(5)) > negligible:
+            value, error = mp.quad(lambda y: mp.re(integrand(y)), [y, y + piece], error=True)
+            assert error < mpf(10) ** -20 * abs(integrand(mpf(0)))
+            total += value
+        y += piece
+    return total / mp.pi
 
 
 def root(curve: Callable[[mpf], mpf], delta: mpf, guess: float) -> mpf:
@@ -218,7 +230,7 @@ def root(curve: Callable[[mpf], mpf], delta: mpf, guess: float) -> mpf:
     return high
 
 
-def exact(parts: Sequence[Part], delta: float, guess: float) -> mpf | None:
+def exact(parts: Sequence[Part], delta: float, guess: float) -> mpf | None:  # noqa: PLR0911
     """The exact epsilon, where there is a closed form for it."""
     kinds = {kind for kind, _, _ in parts}
     responses = {"Pure", "BoundedRange"}
@@ -234,6 +246,8 @@ def exact(parts: Sequence[Part], delta: float, guess: float) -> mpf | None:
         if count == 1:
             return mpf(level) + 2 * mp.log(1 - mpf(delta))
         return root(lambda epsilon: laplace_curve(mpf(level), count, epsilon), mpf(delta), guess)
+    if kinds <= {"Gaussian", *responses}:
+        return root(lambda epsilon: gaussian_response_curve(parts, epsilon), mpf(delta), guess)
     if "Gaussian" in kinds:
         failures = sum(count for kind, _, count in parts if kind == "Approx")
         survival = (1 - mpf(FAILURE)) ** failures
@@ -244,7 +258,7 @@ def exact(parts: Sequence[Part], delta: float, guess: float) -> mpf | None:
 
 def library(parts: Sequence[Part], delta: float, *, interval: float, pessimistic: bool) -> float:
     """dp-accounting's own figure."""
-    from dp_accounting.pld import common
+    from dp_accounting.pld import common  # type: ignore[import-untyped]
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     def optimistic_response(epsilon: float, failure: float) -> Any:
