@@ -11,6 +11,7 @@ help:
 	@echo "make test       every check: style, types, examples, tests"
 	@echo "make test-long  long statistical runs"
 	@echo "make bench      speed and utility, side by side with peers"
+	@echo "make docs       the documentation as a site, in build/docs"
 	@echo "make clean      remove the environments"
 
 demo: $(READY)
@@ -27,6 +28,11 @@ test-long: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+docs: $(READY)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[docs]'
+	$(BIN)/python docs/figures/make.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf .venv .venv-peers

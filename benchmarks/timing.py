@@ -53,13 +53,13 @@ class Turns:
 
     def medians(self, things: Mapping[str, Measured], repetitions: int) -> dict[str, float]:
         """Median seconds of each, over that many rounds in which all take turns, after one that is not counted."""
-        self._round(things, "warming up")
+        for name, thing in things.items():
+            self.progress.says(f"{name}, warming up")
+            thing()
         kept: list[dict[str, float]] = []
         while len(kept) < repetitions:
             start, others = time.monotonic(), load_meter()
-            batch: list[dict[str, float]] = []
-            while len(kept) + len(batch) < repetitions and (not batch or time.monotonic() - start < WINDOW):
-                batch.append(self._round(things, f"round {len(kept) + len(batch) + 1} of {repetitions}"))
+            batch = self._batch(things, repetitions - len(kept), start, others)
             quiet = others() <= QUIET
             if not quiet and self.patience > 0:
                 self.patience -= time.monotonic() - start
@@ -71,12 +71,20 @@ class Turns:
             self.progress.advance(len(batch))
         return {name: statistics.median(taken[name] for taken in kept) for name in things}
 
-    def _round(self, things: Mapping[str, Measured], text: str) -> dict[str, float]:
-        taken = {}
-        for name, thing in things.items():
-            self.progress.says(f"{name}, {text}")
-            taken[name] = thing()
-        return taken
+    def _batch(
+        self, things: Mapping[str, Measured], wanted: int, start: float, others: Callable[[], float]
+    ) -> list[dict[str, float]]:
+        """As many rounds as fill a window; cut short when others are busy and there is patience for another try."""
+        batch: list[dict[str, float]] = []
+        while len(batch) < wanted and (not batch or time.monotonic() - start < WINDOW):
+            taken = {}
+            for name, thing in things.items():
+                self.progress.says(f"{name}, {wanted - len(batch)} rounds to go")
+                taken[name] = thing()
+                if self.patience > 0 and time.monotonic() - start > WINDOW and others() > QUIET:
+                    return batch
+            batch.append(taken)
+        return batch
 
     def _wait(self) -> None:
         """Until the machine is quiet, or patience is at an end."""

@@ -6,7 +6,7 @@ and plugins at the first look-up.
 
 from __future__ import annotations
 
-from dpframe import losses, validators
+from dpframe import losses, postprocess, rounding, sensitivity, validators
 from dpframe.accounting import accountant
 from dpframe.bounds import Assumption, Bound, Scenario
 from dpframe.budget import Budget
@@ -116,9 +116,12 @@ __all__ = [
     "input",
     "losses",
     "plugins",
+    "postprocess",
     "ref",
     "register",
     "release",
+    "rounding",
+    "sensitivity",
     "unregister",
     "validators",
 ]

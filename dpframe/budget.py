@@ -6,6 +6,8 @@ import attrs
 
 from dpframe import validators
 
+LARGEST = 1e6  # nothing of that size protects anybody
+
 
 @attrs.frozen(kw_only=True)
 class Budget:
@@ -19,7 +21,9 @@ class Budget:
     Budget(epsilon=1.0, delta=1e-06)
     """
 
-    epsilon: float = attrs.field(converter=validators.as_float, validator=validators.number(at_least=0.0))
+    epsilon: float = attrs.field(
+        converter=validators.as_float, validator=validators.number(at_least=0.0, below=LARGEST)
+    )
     delta: float = attrs.field(
         default=0.0, converter=validators.as_float, validator=validators.number(at_least=0.0, below=1.0)
     )

@@ -58,7 +58,10 @@ class Mechanism(ABC):
     numerics: ClassVar[Numerics] = "floating"
 
     def reads(self) -> tuple[Statistic, ...]:
-        """The statistics this mechanism needs; the second moment unless said otherwise."""
+        """The statistics this mechanism needs; the second moment unless said otherwise.
+
+        Called before inputs are known: a statistic that depends on one takes it as an input of its own.
+        """
         from dpframe.statistics import Moment
 
         return (Moment(),)

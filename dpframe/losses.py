@@ -33,7 +33,14 @@ def _number(**limits: float) -> Any:
 
 def _rounded_up(value: float) -> float:
     """A few units in the last place up, so that rounding never makes a loss smaller."""
-    return value * (1.0 + 2.0**-50)
+    return value * (1.0 + 2.0**-44)
+
+
+def _laplace_rho(epsilon: float) -> float:
+    """epsilon + e^−epsilon − 1, from above; small values by their series, where the sum would cancel."""
+    if epsilon >= 0.25:
+        return epsilon + math.expm1(-epsilon)
+    return sum((-epsilon) ** k / math.factorial(k) for k in range(12, 1, -1))  # ends on a positive term
 
 
 @attrs.frozen(kw_only=True)
@@ -69,7 +76,7 @@ class Laplace(PrivacyLoss):
     epsilon: float = _number(at_least=0.0)
 
     def implies(self) -> tuple[PrivacyLoss, ...]:
-        rho = _rounded_up(self.epsilon + math.expm1(-self.epsilon))
+        rho = _rounded_up(_laplace_rho(self.epsilon))
         return (Pure(epsilon=self.epsilon), ZCDP(rho=rho), Approx(epsilon=self.epsilon, delta=0.0))
 
 

@@ -44,7 +44,7 @@ class Pricing:
 
 @attrs.frozen(kw_only=True, slots=False)
 class Plan:
-    """A declarative release: checked and priced when built, run as often as the budget allows.
+    """A declarative release: checked and priced when built. Every run of it costs its budget once more.
 
     Args:
         rows: the public promise about the data.

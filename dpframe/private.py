@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -61,6 +61,10 @@ class PrivateData(Redacted):
 
     rows: Rows
     _statistics: Mapping[Statistic, Parts] = attrs.field(alias="statistics")
+
+    def only(self, statistics: Iterable[Statistic]) -> PrivateData:
+        """The same for some of the statistics."""
+        return PrivateData(self.rows, statistics={each: self._statistics[each] for each in statistics})
 
     def parts(self, statistic: Statistic) -> Parts:
         """The integer parts of a statistic that the mechanism declared in ``reads``."""

@@ -108,6 +108,7 @@ class Registry:
             return
         try:
             self._manager.register(plugin, name=name)
+            self._manager.check_pending()  # a misspelt hook would never be called
             classes = self._provided(plugin)
         except Exception as error:  # whatever a foreign hook raises
             self._forget(name)
@@ -125,6 +126,8 @@ class Registry:
             implementation = getattr(plugin, hook_name, None)
             if implementation is None:
                 continue
+            if self._manager.parse_hookimpl_opts(plugin, hook_name) is None:
+                raise PluginError(f"{hook_name} is not marked with @dp.hookimpl")
             returned = implementation()
             if not isinstance(returned, list | tuple):
                 raise PluginError(f"{hook_name} must return a list of classes; it returned {type(returned).__name__}")
@@ -245,10 +248,24 @@ def _version(distribution: str) -> str:
 
 _registry = Registry()
 
-register = _registry.register
-unregister = _registry.unregister
-plugins = _registry.plugins
-provider = _registry.provider
+
+def register(cls: C) -> C:
+    """Make a mechanism, post-processor, statistic, accountant or oracle known in this process; also a decorator."""
+    return _registry.register(cls)
+
+
+def unregister(cls: type) -> None:
+    """Forget a class made known by :func:`register`."""
+    _registry.unregister(cls)
+
+
+def plugins() -> list[PluginInfo]:
+    """All plugins: what they provide, or why they are set aside."""
+    return _registry.plugins()
+
+
+def provider(role: str, name: str) -> PluginInfo | None:
+    return _registry.provider(role, name)
 
 
 def hook() -> pluggy.HookRelay:

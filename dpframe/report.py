@@ -152,7 +152,7 @@ def statement(plan: Plan, content_hash: str) -> Statement:
     """What a plan promises and costs; the hash is that of the plan as it was written."""
     return Statement(
         protected=_protected(plan.rows),
-        against="anyone who sees every released value, whatever else they know and however much they compute",
+        against="anyone who sees every released value, whatever else they know (short of breaking AES-256)",
         strength=(
             f"epsilon = {plan.budget.epsilon:g}, delta = {plan.budget.delta:g}, for every possible data set "
             "(worst case, no model of the data)"

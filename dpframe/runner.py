@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from typing import Any
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar
 
 import attrs
 
@@ -29,9 +30,11 @@ from dpframe.report import statement
 from dpframe.result import Record, Result
 from dpframe.rows import Rows
 from dpframe.sources import Source, open_source
+from dpframe.steps import Step
 from dpframe.validators import is_int
 
 Progress = Callable[[str], None]
+T = TypeVar("T")
 
 
 def run(plan: Plan, data: Any, *, insecure_seed: int | None = None, progress: Progress | None = None) -> Result:
@@ -72,24 +75,42 @@ def _draw_and_derive(plan: Plan, source: Source, random: Random, progress: Progr
     passes = max(plan.passes.values())
     for number in range(1 + passes):
         due = [step for step in plan.steps if plan.passes[step.name] == number]
-        with _charge_stands(plan, due[0].name if due else None, random):
-            actions = {step.name: resolve(step.action, values) for step in due if isinstance(step.action, Mechanism)}
-            wanted = {name: _statistics(action, values) for name, action in actions.items()}
-            known = _with_released_norm(plan, values)
-            progress(f"reading the data, pass {number} of {passes}" if number else "preparing")
-            read = _read(source, {statistic for each in wanted.values() for statistic in each}, known.rows)
+        if not due:
+            continue
+        progress(f"reading the data, pass {number} of {passes}" if number else "preparing")
+        data = _guarded(plan, due[0].name, random, partial(_read, plan, source, due, values))
         for step in due:
-            with _charge_stands(plan, step.name, random):
-                progress(f"working on {step.name!r}")
-                action = resolve(step.action, values)
-                if isinstance(action, Mechanism):
-                    data = PrivateData(known.rows, statistics={s: read[s] for s in wanted[step.name]})
-                    value = action.release(data, plan.pricing.levels[step.name], random.child(step.name))
-                else:
-                    assert isinstance(action, PostProcessor)
-                    value = action.apply()
-                values[step.name] = _checked_kind(value, plan.kinds[step.name])
+            progress(f"working on {step.name!r}")
+            work = partial(_act, plan, step, data, values, random)
+            values[step.name] = _guarded(plan, step.name, random, work)
     return values
+
+
+def _read(plan: Plan, source: Source, due: list[Step], values: Mapping[str, Kind]) -> PrivateData:
+    """The statistics of all releases that are due, in one pass over the data."""
+    rows = _with_released_norm(plan, values).rows
+    wanted = {statistic for step in due for statistic in _statistics(step, values)}
+    return PrivateData(rows, statistics=accumulate(source.blocks(), list(wanted), rows) if wanted else {})
+
+
+def _act(plan: Plan, step: Step, data: PrivateData, values: Mapping[str, Kind], random: Random) -> Kind:
+    """The value of one step, of the kind that the plan expects."""
+    action = resolve(step.action, values)
+    if isinstance(action, Mechanism):
+        level = plan.pricing.levels[step.name]
+        value = action.release(data.only(_statistics(step, values)), level, random.child(step.name))
+    else:
+        assert isinstance(action, PostProcessor)
+        value = action.apply()
+    if not isinstance(value, plan.kinds[step.name]):
+        raise WrongKind(f"it gave a {type(value).__name__} instead of {plan.kinds[step.name].title}.")
+    return value
+
+
+def _statistics(step: Step, values: Mapping[str, Kind]) -> tuple[Statistic, ...]:
+    """What a step reads. Its other inputs may come from the same pass, so only these references are resolved."""
+    reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
+    return tuple(resolve(statistic, values) for statistic in reads)
 
 
 def _with_released_norm(plan: Plan, values: Mapping[str, Kind]) -> Plan:
@@ -98,37 +119,33 @@ def _with_released_norm(plan: Plan, values: Mapping[str, Kind]) -> Plan:
     return plan.with_norm(float(values[name].array)) if name is not None and name in values else plan
 
 
-@contextmanager
-def _charge_stands(plan: Plan, step: str | None, random: Random) -> Iterator[None]:
-    """Turn whatever fails into an error that says so, without details that may depend on the data."""
+class WrongKind(Exception):
+    """A step that gave another kind than it said."""
+
+
+def _guarded(plan: Plan, step: str, random: Random, work: Callable[[], T]) -> T:
+    """Do what comes after the charge; a failure says that the charge stands, and nothing that may depend on the data.
+
+    The error is raised outside the handler, so that it carries neither the original nor its frames, unless the run is
+    seeded for a test. Only what the schema of a source is at fault for, and a sampler's own words, are repeated.
+    """
     try:
-        yield
+        return work()
     except ReleaseFailed as error:
         error.step, error.spent = step, plan.spent
         raise
     except Exception as error:
-        told = f": {error}" if isinstance(error, DataError | PlanError) else f" ({type(error).__name__})."
-        raise ReleaseFailed(
+        told = f": {error}" if isinstance(error, DataError | WrongKind) else f" ({type(error).__name__})."
+        failure = ReleaseFailed(
             f"step {step!r} failed after the charge{told} The charge of {plan.spent} stands, and nothing of this run "
             "is returned. Other details are withheld, since they may depend on the data; running made-up data with "
             "insecure_seed=1 shows them.",
             step=step,
             spent=plan.spent,
-        ) from (None if random.private else error)
-
-
-def _statistics(mechanism: Mechanism, values: Mapping[str, Kind]) -> tuple[Statistic, ...]:
-    return tuple(resolve(statistic, values) for statistic in mechanism.reads())
-
-
-def _read(source: Source, statistics: set[Statistic], rows: Rows) -> dict[Statistic, Parts]:
-    return accumulate(source.blocks(), list(statistics), rows) if statistics else {}
-
-
-def _checked_kind(value: Any, kind: type[Kind]) -> Kind:
-    if not isinstance(value, kind):
-        raise PlanError(f"it gave a {type(value).__name__} instead of {kind.title}.")
-    return value
+        )
+        if not random.private:
+            raise failure from error
+    raise failure
 
 
 def _notify(record: Record) -> None:
@@ -151,7 +168,7 @@ def accumulate(blocks: Iterable[Any], statistics: list[Statistic], rows: Rows) -
     import numpy as np
     from threadpoolctl import threadpool_limits
 
-    def partial(raw: Any) -> list[Parts]:
+    def parts(raw: Any) -> list[Parts]:
         chunk = Chunk(rows, rows.map(raw))
         return [statistic.partial(chunk) for statistic in statistics]
 
@@ -161,7 +178,7 @@ def accumulate(blocks: Iterable[Any], statistics: list[Statistic], rows: Rows) -
     waiting: deque[Future[list[Parts]]] = deque()
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
         for raw in blocks:
-            waiting.append(pool.submit(partial, raw))
+            waiting.append(pool.submit(parts, raw))
             if len(waiting) > 2 * workers:
                 _add(totals, waiting.popleft().result())
         while waiting:
@@ -170,6 +187,6 @@ def accumulate(blocks: Iterable[Any], statistics: list[Statistic], rows: Rows) -
 
 
 def _add(totals: list[dict[str, IntArray]], partials: list[Parts]) -> None:
-    for total, partial in zip(totals, partials, strict=True):
-        for name, part in partial.items():
+    for total, parts in zip(totals, partials, strict=True):
+        for name, part in parts.items():
             total[name] += part

@@ -8,7 +8,7 @@ coordinate of a centred plan, the rows of one person being added or removed ("ad
 one row's effect                      add-remove   replace
 ====================================  ===========  =======================================
 moment Σ q qᵀ, Frobenius norm         R²           √2 R²  (R² when d = 1)
-augmented moment, rows [q, c], c ≤ R  R² + c²      √2 (R² + c²)  (see below when d = 1)
+augmented moment, rows [q, c], c ≤ R  R² + c²      √2 (R² + c²)
 eigenvalues, L1 norm                  R²           2 R²  (R² when d = 1)
 block Σ a bᵀ, ‖a‖ ≤ α, ‖b‖ ≤ β        αβ           2 αβ
 trace Σ ‖b‖²                          β²           β²
@@ -16,10 +16,10 @@ histogram, L1 norm                    1            2
 ====================================  ===========  =======================================
 
 The moment: ‖xxᵀ − yyᵀ‖² = ‖x‖⁴ + ‖y‖⁴ − 2(x·y)², largest for orthogonal rows of full length. The augmented moment: the
-same for [x, c] and [y, c], whose inner product x·y + c² vanishes at x·y = −c². In one dimension rows cannot be
-orthogonal: with |x| = a and |y| = b of opposite signs the squared distance is (a² − b²)² + 2c²(a + b)², convex in
-(a, b), so a corner is worst. A row with a non-finite entry contributes nothing, so replacing one row may also act as
-adding or removing one, which the maxima below cover.
+same for [x, c] and [y, c], whose inner product x·y + c² vanishes at x·y = −c², possible for c ≤ R; in one dimension
+only for c = R, which is what `Rows.constant` is there. Without the constant, one-dimensional rows cannot be orthogonal,
+and |x² − y²| ≤ R². A row with a non-finite entry contributes nothing, so replacing one row may also act as adding or
+removing one, which is smaller in every line.
 
 References:
     Dwork, Talwar, Thakurta and Zhang 2014 (moment); Mangoubi and Vishnoi 2022, Lemma 7.2 (eigenvalues).
@@ -52,24 +52,24 @@ class Sensitivity:
 
 def moment(rows: Rows) -> Sensitivity:
     """Second moment, augmented by the constant coordinate where the plan is centred."""
-    constant = rows.constant if rows.center else 0
-    one_row = RADIUS**2 + constant**2
-    if rows.neighbors == "add-remove":
-        squared = one_row**2
-    elif rows.known_dim > 1:
-        squared = 2 * one_row**2
-    else:
-        opposite, alone = 8 * RADIUS**2 * constant**2, RADIUS**4 + 2 * RADIUS**2 * constant**2
-        squared = max(opposite, alone, one_row**2)
-    return Sensitivity(l2_squared=rows.contributions**2 * squared)
+    return Sensitivity(l2_squared=rows.contributions**2 * _two_rows(rows) * _one_row(rows) ** 2)
+
+
+def _one_row(rows: Rows) -> int:
+    """The squared length of the longest row, with the constant coordinate where there is one."""
+    return RADIUS**2 + (rows.constant**2 if rows.center else 0)
+
+
+def _two_rows(rows: Rows) -> int:
+    """2 where one row can leave and an orthogonal one come, otherwise 1."""
+    return 2 if rows.neighbors == "replace" and rows.known_dim + rows.center > 1 else 1
 
 
 def eigenvalues(rows: Rows) -> Sensitivity:
     """Sorted eigenvalues of the moment: one row moves them all one way, by its squared length in total."""
-    two_rows = rows.neighbors == "replace" and rows.known_dim > 1
     return Sensitivity(
-        l1=rows.contributions * (2 if two_rows else 1) * RADIUS**2,
-        l2_squared=rows.contributions**2 * (2 if two_rows else 1) * RADIUS**4,
+        l1=rows.contributions * _two_rows(rows) * _one_row(rows),
+        l2_squared=rows.contributions**2 * _two_rows(rows) * _one_row(rows) ** 2,
     )
 
 

@@ -19,7 +19,7 @@ from dpframe.interfaces import Statistic
 from dpframe.kinds import AugmentedMoment, Subspace, SymmetricMatrix
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.private import Chunk
-from dpframe.rows import Column, Rows
+from dpframe.rows import NORM_LIMIT, Column, Rows
 from dpframe.sensitivity import Sensitivity
 
 BASIS_BITS = 30  # |Σ q u| ≤ 2¹⁶ · 2³⁰ · (1 + tiny) < 2⁵³: projections of integer rows are exact
@@ -71,11 +71,8 @@ class BlockMoment(Statistic):
 
     @radii.validator
     def _check_radii(self, attribute: attrs.Attribute[Any], value: Any) -> None:
-        if (
-            not isinstance(value, tuple)
-            or len(value) != 2
-            or not all(validators.is_real(r) and 0 < r < math.inf for r in value)
-        ):
+        usable = isinstance(value, tuple) and len(value) == 2 and all(map(validators.is_finite, value))
+        if not usable or not all(1 / NORM_LIMIT <= radius <= NORM_LIMIT for radius in value):
             raise validators.refuse(self, "radii", "two positive numbers", value)
 
     def check(self, rows: Rows) -> None:
@@ -133,8 +130,8 @@ class NormHistogram(Statistic):
     edges: tuple[float, ...] = attrs.field(converter=validators.as_tuple, validator=_check_edges)
 
     def __attrs_post_init__(self) -> None:
-        if self.edges[0] <= 0:
-            raise validators.refuse(self, "edges", "positive", self.edges)
+        if not 1 / NORM_LIMIT <= self.edges[0] <= self.edges[-1] <= NORM_LIMIT:
+            raise validators.refuse(self, "edges", f"positive, from {1 / NORM_LIMIT:g} to {NORM_LIMIT:g}", self.edges)
 
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
         return {"counts": sensitivity.histogram(rows)}

@@ -91,7 +91,8 @@ def open_table(data: Any, rows: Rows, size: int) -> Opened:
         batches = _open_dataset(data, columns, size)
     elif isinstance(data, arrow.Table | arrow.RecordBatch):
         _check_schema(data.schema, columns)
-        batches = arrow.table(data.select([column.name for column in columns])).to_batches
+        chosen = data.select([column.name for column in columns])
+        batches = chosen.to_batches if isinstance(chosen, arrow.Table) else (lambda: [chosen])
     else:
         with _refusing(f"a {type(data).__module__}.{type(data).__name__} cannot be read as a table of named columns"):
             stream = arrow.RecordBatchReader.from_stream(data)
@@ -144,21 +145,22 @@ def _from_pandas(series: Any, column: Column | Category) -> Any:
 
 
 def _open_polars(frame: Any, columns: Declared, size: int) -> Batches:
-    """A lazy frame is evaluated in batches, by the streaming engine, whenever the data is read."""
+    """A lazy frame is evaluated in batches, by the streaming engine, each time the data is read."""
     polars, stream = sys.modules["polars"], _arrow().RecordBatchReader.from_stream
+    lazy = _is(frame, "polars", "LazyFrame")
     with _refusing("the lazy frame has no schema"):
         names = frame.collect_schema().names()
     check_names(names, columns)
+
+    def batches(part: Any) -> Any:
+        return stream(part.collect_batches(chunk_size=size, maintain_order=False) if lazy else part)
+
     chosen = frame.select([column.name for column in columns])
-    with _refusing("a declared column of the polars frame has a type that Arrow does not know"):
-        empty = stream(polars.DataFrame(schema=chosen.collect_schema()))
-    _check_schema(empty.schema, columns)
-    if not _is(chosen, "polars", "LazyFrame"):
-        return lambda: stream(chosen)
-    if not hasattr(chosen, "collect_batches"):  # before polars 1.34
-        return lambda: stream(chosen.collect(engine="streaming"))
-    parts = chosen.collect_batches
-    return lambda: (batch for part in parts(chunk_size=size, maintain_order=False) for batch in stream(part))
+    with _refusing(f"Arrow cannot take the frame over{'; a lazy one needs polars 1.38 or newer' * lazy}"):
+        empty = polars.DataFrame(schema=chosen.collect_schema())
+        schema = batches(empty.lazy() if lazy else empty).schema
+    _check_schema(schema, columns)
+    return lambda: batches(chosen)
 
 
 def _open_parquet(path: Path, columns: Declared, size: int) -> Batches:

@@ -66,6 +66,18 @@ class NoisySignal(dp.Mechanism):
 
 
 @attrs.frozen(kw_only=True)
+class ShiftedTrace(NoisyTrace):
+    """The noisy trace plus an earlier result: its input is not needed for reading."""
+
+    name = "shifted-trace"
+
+    by: Any = dp.input(dp.Scalar)
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Scalar:
+        return dp.Scalar(super().release(data, level, random).array + self.by.array)
+
+
+@attrs.frozen(kw_only=True)
 class Failing(dp.Mechanism):
     """Draws, then fails with a message that holds private data."""
 

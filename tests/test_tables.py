@@ -30,6 +30,8 @@ ds: Any = pytest.importorskip("pyarrow.dataset")
 pq: Any = pytest.importorskip("pyarrow.parquet")
 feather: Any = pytest.importorskip("pyarrow.feather")
 
+CONNECTIONS: list[Any] = []
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
 ROWS = 211
@@ -145,8 +147,14 @@ class Capsule:
         return next(self.streams).__arrow_c_stream__(requested_schema)
 
 
+def connection() -> Any:
+    """A connection of its own for each relation, which need not keep it."""
+    CONNECTIONS.append(duckdb.connect())
+    return CONNECTIONS[-1]
+
+
 def relation() -> Any:
-    return duckdb.connect().from_arrow(arrow())
+    return connection().from_arrow(arrow())
 
 
 def written(path: Path, data: Any, **settings: Any) -> Path:
@@ -248,7 +256,7 @@ ONCE: dict[str, Callable[[Path], Any]] = {
     "Arrow reader, single rows": lambda _: reader(1),
     "Arrow stream": lambda _: Capsule(),
     "DuckDB": lambda _: relation(),
-    "DuckDB over pandas": lambda path: duckdb.connect().from_df(pandas(sex="string")[[*table()]]),
+    "DuckDB over pandas": lambda path: connection().from_df(pandas(sex="string")[[*table()]]),
     "list with a reader": lambda _: [arrow().slice(0, 0), reader()],
     "iterator of frames": lambda _: iter([pandas()[:60], pandas()[60:]]),
     "reader of a dataset": lambda _: ds.dataset(arrow()).scanner(filter=ds.field("extra").is_valid()).to_reader(),
@@ -361,7 +369,7 @@ def test_whole_numbers_beyond_double_precision(kind: Any) -> None:
     assert wanted[0] == moment(pa.table({"group": pa.array([None, *cells.tolist()], pa.from_numpy_dtype(kind))}), level)
 
 
-@pytest.mark.parametrize("kind", ["decimal32", "decimal64", "decimal128", "decimal256"])
+@pytest.mark.parametrize("kind", [f"decimal{bits}" for bits in (32, 64, 128, 256) if hasattr(pa, f"decimal{bits}")])
 def test_decimals_are_rounded_once(kind: str) -> None:
     """Arrow's own conversion takes many of these to a neighbour of the nearest double."""
     cells = [Decimal(cents).scaleb(-2) for cents in range(-300, 9999, 7)]
@@ -672,7 +680,7 @@ REFUSED: dict[str, tuple[dp.Rows, Callable[[Path], Any], tuple[str, ...]]] = {
     "Arrow, absent": (SEX, lambda _: pa.table(AGES), ("no column 'sex'; it has: age.",)),
     "dataset, absent": (SEX, lambda _: ds.dataset(pa.table(AGES)), ("no column 'sex'; it has: age.",)),
     "stream, absent": (YEARS, lambda _: Capsule(), ("no column 'years'; it has: extra, sex, group, hours, age.",)),
-    "DuckDB, absent": (AGE, lambda _: duckdb.connect().sql("select 1234 as hours"), ("no column 'age'", "has: hours")),
+    "DuckDB, absent": (AGE, lambda _: connection().sql("select 1234 as hours"), ("no column 'age'", "has: hours")),
     "pandas, twice": (AGE, lambda _: pd.DataFrame([[1, 2]], columns=["age", "age"]), ("more than one column 'age'",)),
     "Arrow, twice": (AGE, lambda _: pa.table([[1], [2]], names=["age", "age"]), ("more than one column 'age'",)),
     "Arrow, words": (AGE, lambda _: pa.table({"age": [WORD]}), ("column 'age' holds string", NUMBERS, "dp.Category")),
@@ -689,7 +697,7 @@ REFUSED: dict[str, tuple[dp.Rows, Callable[[Path], Any], tuple[str, ...]]] = {
     "Arrow, dates": (AGE, lambda _: pa.table(DATES), ("'age' holds date32[day]", "days since a public date")),
     "Arrow, spans": (AGE, lambda _: pa.table({"age": pa.array([1], "duration[s]")}), ("duration", "Turn dates")),
     "pandas, dates": (AGE, lambda _: pd.DataFrame(DATES), ("'age' holds timestamp", "days since a public date")),
-    "pandas, words": (AGE, lambda _: pd.DataFrame({"age": [WORD]}), ("'age' holds", "string", NUMBERS)),
+    "pandas, words": (AGE, lambda _: pd.DataFrame({"age": [WORD]}), ("column 'age' holds", "numbers")),
     "pandas, objects": (
         AGE,
         lambda _: pd.DataFrame({"age": [SECRET]}, dtype=object),
@@ -708,7 +716,7 @@ REFUSED: dict[str, tuple[dp.Rows, Callable[[Path], Any], tuple[str, ...]]] = {
         lambda _: pd.DataFrame({"sex": pd.Categorical([WORD, 1])}),
         ("'sex'", "category"),
     ),
-    "pandas, one column": (AGE, lambda _: pd.Series([SECRET], name="age"), ("Series cannot be read as a table",)),
+    "pandas, one column": (AGE, lambda _: pd.Series([SECRET], name="age"), ("Series cannot be read",)),
     "polars, one column": (AGE, lambda _: pl.Series("age", [SECRET]), ("Series cannot be read as a table",)),
     "polars, dates": (AGE, lambda _: pl.DataFrame(DATES), ("'age' holds date32[day]", "days since a public date")),
     "polars, objects": (AGE, lambda _: pl.DataFrame({"age": pl.Series([{1}], dtype=pl.Object)}), ("'age' holds",)),

@@ -12,6 +12,8 @@ from dpframe.interfaces import Accountant
 from dpframe.losses import PrivacyLoss, Pure
 from dpframe.validators import check_delta
 
+ROUNDING = 1e-12  # far above the rounding of a few operations
+
 
 @attrs.frozen
 class PureAccountant(Accountant):
@@ -36,7 +38,8 @@ class PureAccountant(Accountant):
         total = self.epsilon(losses, 0.0)
         if total <= epsilon:
             return 0.0
-        return -math.expm1(epsilon - total) / (1.0 + math.exp(-total))  # randomised response is the worst case
+        exact = -math.expm1(epsilon - total) / (1.0 + math.exp(-total))  # randomised response is the worst case
+        return min(1.0, exact * (1.0 + ROUNDING))
 
 
 def _pure(loss: PrivacyLoss) -> Pure | None:

@@ -55,5 +55,5 @@ def _enclosed(matrix: NDArray[np.int64], error: int) -> list[int]:
             except ValueError:  # not separated at this precision
                 balls = []
             if balls and all(ball.rad() < error for ball in balls):
-                return sorted((int(ball.mid().floor().unique_fmpz()) for ball in balls), reverse=True)
+                return sorted((int((ball.mid() + 0.5).floor().unique_fmpz()) for ball in balls), reverse=True)
         precision *= 2

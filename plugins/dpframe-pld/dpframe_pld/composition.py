@@ -5,7 +5,8 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from dpframe_pld.distribution import Distribution, gaussian, laplace, log_largest_weight, responses
@@ -113,11 +114,10 @@ def _chernoff(mixture: Mixture) -> Callable[[float], float]:
     return bound
 
 
-def _batches(group: Group) -> Iterator[tuple[tuple[float, ...], int]]:
-    """Levels that occur once by the few, in increasing order, and the others one by one."""
-    single = [level for level, count in group if count == 1]
-    yield from ((tuple(single[start : start + BATCH]), 1) for start in range(0, len(single), BATCH))
-    yield from (((level,), count) for level, count in group if count > 1)
+def _batches(group: Group) -> Iterable[tuple[tuple[float, ...], int]]:
+    """Levels by the few, from the largest, so that slight changes leave most batches as they are."""
+    levels = [level for level, count in reversed(group) for _ in range(count)]
+    return Counter(tuple(levels[start : start + BATCH]) for start in range(0, len(levels), BATCH)).items()
 
 
 def _best(bound: Callable[[float], float], scale: float) -> float:
