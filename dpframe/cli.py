@@ -169,7 +169,7 @@ def _prepare(output: Path) -> None:
     """Make sure, before anything is charged, that the result can be written and overwrites nothing."""
     if (output / "result.json").exists():
         raise DataError(
-            f"{output}/result.json exists already, and a result is never overwritten; choose another -o DIR."
+            f"{output}/result.json exists already; a result is never overwritten. Choose another -o DIR."
         )
     try:
         output.mkdir(parents=True, exist_ok=True)

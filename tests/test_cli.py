@@ -194,4 +194,4 @@ def test_it_is_installed_as_a_command_and_a_module(command: list[str]) -> None:
 def test_progress_tells_phases_and_nothing_of_the_data() -> None:
     phases: list[str] = []
     dp.Plan.load("plan.toml").run(np.load("rows.npy"), progress=phases.append)
-    assert ["preparing", "reading the data, pass 1 of 1", "working on 'moment'", "working on 'components'"] == phases
+    assert ["reading the data, pass 1 of 1", "working on 'moment'", "working on 'components'"] == phases

@@ -385,7 +385,7 @@ def test_a_failure_after_the_charge_withholds_what_it_saw() -> None:
         assert "1234" not in str(caught.value)
         assert "trace" not in str(caught.value)
         assert caught.value.__cause__ is None
-        assert caught.value.__suppress_context__
+        assert caught.value.__context__ is None
         assert ("leak", leaky.spent) == (caught.value.step, caught.value.spent)
         with pytest.raises(dp.ReleaseFailed) as shown:
             leaky.run(DATA, insecure_seed=7)
