@@ -168,9 +168,7 @@ def _run(arguments: argparse.Namespace) -> None:
 def _prepare(output: Path) -> None:
     """Make sure, before anything is charged, that the result can be written and overwrites nothing."""
     if (output / "result.json").exists():
-        raise DataError(
-            f"{output}/result.json exists already; a result is never overwritten. Choose another -o DIR."
-        )
+        raise DataError(f"{output}/result.json exists already; a result is never overwritten. Choose another -o DIR.")
     try:
         output.mkdir(parents=True, exist_ok=True)
         probe = output / ".writable"

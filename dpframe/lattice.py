@@ -1,7 +1,7 @@
 """Rows as integers: the exact fixed-point lattice on which every statistic is computed.
 
 A row x with ‖x‖ ≤ norm becomes the integer row q = rint(x · S / norm), where S = 2¹⁶ − ⌈√d/2⌉. Rounding moves a row by
-at most √d/2, so ‖q‖ ≤ 2¹⁶; longer rows are scaled down to length S before rounding. Integer rows are held in float64,
+at most √d/2, so ‖q‖ ≤ 2¹⁶; longer rows are scaled down to length S and rounded again. Integer rows are held in float64,
 where sums of their products are exact while they stay below 2⁵³: a Gram matrix of up to 2²¹ rows comes out of BLAS
 exactly, whatever the order, the threads or fused operations.
 
@@ -66,11 +66,21 @@ def integer_rows(values: NDArray[Any], norm: float) -> tuple[FloatArray, NDArray
     within = squares <= float(RADIUS**2)
     if within.all():
         return integers, None
-    beyond = np.flatnonzero(~within)
+    # Sums of squares below 2⁵² are exact, hence the same in any order, and so is their being below: larger ones are not
+    # exact, but nowhere near. Rows up to a thousand norms long are scaled down from their integers.
+    moderate = squares < 2.0**52
+    long = moderate & ~within
+    factors = np.ones(len(integers))
+    factors[long] = inner_radius(dim) / np.sqrt(squares[long])
+    with np.errstate(invalid="ignore"):
+        integers *= factors[:, None]
+        np.rint(integers, out=integers)
+    beyond = np.flatnonzero(~moderate)
+    if not len(beyond):
+        return integers, None
     with np.errstate(over="ignore"):
         wide = values[beyond].astype(np.float64)
-    long, finite = _scaled_down(wide)
-    integers[beyond] = long
+    integers[beyond], finite = _scaled_down(wide)
     if finite.all():
         return integers, None
     lost = np.zeros(len(integers), dtype=np.bool_)

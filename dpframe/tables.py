@@ -16,12 +16,13 @@ import csv
 import math
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from itertools import count, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 import numpy as np
@@ -37,6 +38,7 @@ LONGEST_CELL = 1 << 26  # characters of a CSV cell; the limit of the standard li
 Cells = dict[str, NDArray[Any]]
 Declared = tuple[Column | Category, ...]
 Batches = Callable[[], Iterable[Any]]
+T = TypeVar("T")
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -94,10 +96,11 @@ def open_table(data: Any, rows: Rows, size: int) -> Opened:
         chosen = data.select([column.name for column in columns])
         batches = chosen.to_batches if isinstance(chosen, arrow.Table) else (lambda: [chosen])
     else:
-        with _refusing(f"a {type(data).__module__}.{type(data).__name__} cannot be read as a table of named columns"):
-            stream = arrow.RecordBatchReader.from_stream(data)
+        what = f"a {type(data).__module__}.{type(data).__name__}"
+        opening = partial(arrow.RecordBatchReader.from_stream, data)
+        stream = _attempt(opening, f"{what} cannot be read as a table of named columns")
         _check_schema(stream.schema, columns)
-        batches, one_shot = (lambda: stream), True
+        batches, one_shot = partial(iter, stream), True
     return Opened(one_shot=one_shot, read=lambda: _blocks(batches(), columns, size))
 
 
@@ -110,11 +113,11 @@ def declared(rows: Rows) -> Declared:
 
 def check_names(names: Iterable[Any], columns: Declared, where: str = "the table") -> None:
     """Refuse a table in which a declared column is absent or there more than once."""
-    found = list(names)
+    found = Counter(iter(names))  # a mapping gives its names, not its columns
     for column in columns:
         if column.name not in found:
             raise DataError(f"{where} has no column {column.name!r}; it has: {', '.join(map(str, found))}.")
-        if found.count(column.name) > 1:
+        if found[column.name] > 1:
             raise DataError(f"{where} has more than one column {column.name!r}; names must differ.")
 
 
@@ -140,26 +143,26 @@ def _from_pandas(series: Any, column: Column | Category) -> Any:
             words = [cell if isinstance(cell, str) and cell in levels else None for cell in series]
             return _arrow().array(words, _arrow().large_string())
         raise DataError(f"column {column.name!r} holds {series.dtype} values; convert it to numbers before the run.")
-    with _refusing(f"column {column.name!r} holds {series.dtype} values, which Arrow cannot take over"):
-        return _arrow().array(series, from_pandas=True)
+    conversion = partial(_arrow().array, series, from_pandas=True)
+    return _attempt(conversion, f"column {column.name!r} holds {series.dtype} values, which Arrow cannot take over")
 
 
 def _open_polars(frame: Any, columns: Declared, size: int) -> Batches:
     """A lazy frame is evaluated in batches, by the streaming engine, each time the data is read."""
     polars, stream = sys.modules["polars"], _arrow().RecordBatchReader.from_stream
     lazy = _is(frame, "polars", "LazyFrame")
-    with _refusing("the lazy frame has no schema"):
-        names = frame.collect_schema().names()
-    check_names(names, columns)
+    check_names(_attempt(frame.collect_schema, "the lazy frame has no schema").names(), columns)
 
     def batches(part: Any) -> Any:
         return stream(part.collect_batches(chunk_size=size, maintain_order=False) if lazy else part)
 
     chosen = frame.select([column.name for column in columns])
-    with _refusing(f"Arrow cannot take the frame over{'; a lazy one needs polars 1.38 or newer' * lazy}"):
-        empty = polars.DataFrame(schema=chosen.collect_schema())
-        schema = batches(empty.lazy() if lazy else empty).schema
-    _check_schema(schema, columns)
+    empty = polars.DataFrame(schema=chosen.collect_schema())
+    for column in columns:
+        why = f"column {column.name!r} holds {empty.schema[column.name]}, which Arrow cannot take over"
+        _check_schema(_attempt(partial(stream, empty.select([column.name])), why).schema, (column,))
+    if lazy:
+        _attempt(lambda: batches(empty.lazy()), "a lazy frame needs polars 1.38 or newer, or pass frame.collect()")
     return lambda: batches(chosen)
 
 
@@ -185,30 +188,29 @@ def _open_parquet(path: Path, columns: Declared, size: int) -> Batches:
 
 
 def _parquet_file(source: Any, name: str) -> Any:
-    with _refusing(f"{name!r} is not a Parquet file (and a CSV file is known by the ending .csv)"):
-        return import_module("pyarrow.parquet").ParquetFile(source, pre_buffer=False, buffer_size=READ_BUFFER)
+    opening = partial(import_module("pyarrow.parquet").ParquetFile, source, pre_buffer=False, buffer_size=READ_BUFFER)
+    return _attempt(opening, f"{name!r} cannot be read as a Parquet file (a CSV file is known by the ending .csv)")
 
 
 def _open_dataset(dataset: Any, columns: Declared, size: int) -> Batches:
     """Each file keeps its own types: Arrow would turn them into those of the first, and fail where one does not fit."""
-    with _refusing("the files of a filtered dataset cannot be seen; pass dataset.scanner(...).to_reader() instead"):
-        fragments = list(dataset.get_fragments())
+    why = "the files of a filtered dataset cannot be seen; pass dataset.scanner(...).to_reader() instead"
+    fragments = _attempt(lambda: list(dataset.get_fragments()), why)
     if not fragments:
         _check_schema(dataset.schema, columns, "the dataset")
     for fragment in fragments:
         name = Path(getattr(fragment, "path", "part of the dataset")).name
         if getattr(getattr(fragment, "format", None), "default_extname", "") in ("csv", "json"):
             raise DataError(f"{name!r} is text, whose types Arrow guesses from its cells; pass the path of a CSV file.")
-        with _refusing(f"the schema of {name!r} cannot be read"):
-            schema = fragment.physical_schema
+        schema = _attempt(partial(getattr, fragment, "physical_schema"), f"the schema of {name!r} cannot be read")
         _check_schema(schema, columns, f"{name!r}")
     names = [column.name for column in columns]
 
     def batches() -> Iterator[Any]:
         for fragment in fragments:
             if hasattr(fragment, "row_groups"):
-                with _parquet_file(fragment.open(), fragment.path) as file:
-                    groups = [group.id for group in fragment.row_groups]
+                groups = [group.id for group in fragment.row_groups]
+                with fragment.open() as opened, _parquet_file(opened, Path(fragment.path).name) as file:
                     yield from file.iter_batches(size, row_groups=groups, columns=names)
             else:
                 schema = fragment.physical_schema
@@ -224,12 +226,14 @@ def _check_schema(schema: Any, columns: Declared, where: str = "the table") -> N
     check_names(schema.names, columns, where)
     for column in columns:
         found = schema.field(column.name).type
-        _check_type(found, column)
-        with _refusing(f"column {column.name!r} of {where} holds {found}, which this version of pyarrow cannot read"):
-            _cells(_arrow().nulls(1, found), column)
+        holds = f"column {column.name!r} of {where} holds {found}"
+        _check_type(found, column, holds)
+        _attempt(
+            partial(_cells, _arrow().nulls(1, found), column), f"{holds}, which this version of pyarrow cannot read"
+        )
 
 
-def _check_type(found: Any, column: Column | Category) -> None:
+def _check_type(found: Any, column: Column | Category, holds: str) -> None:
     types = _arrow().types
     inner = found.value_type if types.is_dictionary(found) else found
     text = (types.is_null, types.is_string, types.is_large_string, types.is_string_view)
@@ -238,13 +242,11 @@ def _check_type(found: Any, column: Column | Category) -> None:
     if any(fits(inner) for fits in (text if wants_text else number)):
         return
     if wants_text:
-        raise DataError(f"category {column.name!r} has words as levels, so it must be text; the column holds {found}.")
+        raise DataError(f"{holds}; its levels are words, so it must hold text, plain or dictionary-encoded.")
     advice = "Declare words with dp.Category and words as levels."
     if types.is_temporal(inner):
         advice = "Turn dates and times into numbers first, say days since a public date."
-    raise DataError(
-        f"column {column.name!r} holds {found}; it must be integers, floats, decimals or truth values. {advice}"
-    )
+    raise DataError(f"{holds}; it must hold integers, floats, decimals or truth values. {advice}")
 
 
 def _blocks(batches: Iterable[Any], columns: Declared, size: int) -> Iterator[Cells]:
@@ -302,8 +304,7 @@ def _open_csv(path: Path, columns: Declared, size: int) -> Callable[[], Iterator
             yield (header := next(reader, []))
             yield from _records(reader, len(header))
 
-    with _refusing(f"{path.name!r} cannot be read as CSV"):
-        header = next(records())
+    header = _attempt(lambda: next(records()), f"{path.name!r} cannot be read as CSV")
     for column in columns:
         if header.count(column.name) != 1:  # the line is not shown: without names it would be somebody's row
             raise DataError(f"the first line of {path.name!r} must name the column {column.name!r} once, and does not.")
@@ -351,7 +352,7 @@ def _number(text: str) -> float:
 
 def _is(data: Any, module: str, name: str) -> bool:
     """Whether data is of a class of a library that may not even be imported."""
-    return module in sys.modules and isinstance(data, getattr(sys.modules[module], name))
+    return isinstance(data, getattr(sys.modules.get(module), name, ()))
 
 
 def _arrow() -> Any:
@@ -361,12 +362,10 @@ def _arrow() -> Any:
         raise DataError("data frames and Parquet files need pyarrow: pip install 'dpframe[tables]'.") from None
 
 
-@contextmanager
-def _refusing(why: str) -> Iterator[None]:
-    """Turn what other libraries raise into an error without their words, which may hold a cell."""
+def _attempt(work: Callable[[], T], why: str) -> T:
+    """Let another library work, and refuse in our words where it fails: its own, and its frames, may hold a cell."""
     try:
-        yield
-    except DataError:
-        raise
+        return work()
     except Exception as error:
-        raise DataError(f"{why} ({type(error).__name__}).") from None
+        failure = DataError(f"{why} ({type(error).__name__}).")
+    raise failure
