@@ -88,9 +88,9 @@ def test_scales_are_never_below_their_formula(relation: str, contributions: int,
     rows = dp.Rows(norm=1.0, neighbors=relation, contributions=contributions, dim=5)
     diagonal, off = (Fraction(s) for s in SymmetricGaussian(noise=noise)._lattice_scales(rows, level))
     wanted_squared = dp.Moment().sensitivity(rows)["moment"].l2_squared / Fraction(level) ** 2
-    on_factor, off_factor = {"goe": (1, Fraction(1, 2)), "triangular": (1, 1), "paper": (4, 2)}[noise]
-    assert wanted_squared * on_factor <= diagonal**2 <= wanted_squared * on_factor * (1 + Fraction(1, 10**14))
-    assert wanted_squared * off_factor <= off**2 <= wanted_squared * off_factor * (1 + Fraction(1, 10**14))
+    on_factor, off_factor = {"goe": (2, 1), "triangular": (2, 2), "paper": (8, 4)}[noise]  # in halves of s²
+    assert wanted_squared * on_factor / 2 <= diagonal**2 <= wanted_squared * on_factor / 2 * (1 + Fraction(1, 10**14))
+    assert wanted_squared * off_factor / 2 <= off**2 <= wanted_squared * off_factor / 2 * (1 + Fraction(1, 10**14))
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
