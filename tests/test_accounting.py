@@ -91,7 +91,9 @@ def test_pure_losses_add_without_rounding_down() -> None:
 def test_auto_takes_the_tightest_that_supports_all_and_refuses_by_name() -> None:
     auto = dp.accountant("auto")
     assert GDP.epsilon([dp.losses.Gaussian(mu=0.5)], 1e-6) == auto.epsilon([dp.losses.Gaussian(mu=0.5)], 1e-6)
-    assert auto.epsilon([dp.losses.Pure(epsilon=0.5)], 1e-6) == 0.5
+    assert dp.accountant("pure").epsilon([dp.losses.Pure(epsilon=0.5)], 1e-6) == 0.5
+    assert auto.epsilon([dp.losses.Pure(epsilon=0.5)], 1e-6) <= 0.5
+    assert auto.epsilon([dp.losses.Pure(epsilon=0.5)], 0.0) == 0.5
     mixed = [dp.losses.Gaussian(mu=0.5), dp.losses.Approx(epsilon=1.0, delta=0.1)]
     if not any(plugin.name == "dpframe-pld" for plugin in dp.plugins()):
         with pytest.raises(dp.PlanError, match="no installed accountant composes Approx, Gaussian losses"):

@@ -23,7 +23,7 @@ class Auto(Accountant):
         return any(candidate.supports(loss) for candidate in _installed())
 
     def epsilon(self, losses: Sequence[PrivacyLoss], delta: float) -> float:
-        return self.chosen(losses, delta).epsilon(losses, delta)
+        return min(candidate.epsilon(losses, delta) for candidate in supporting(losses))
 
     def delta(self, losses: Sequence[PrivacyLoss], epsilon: float) -> float:
         return min(candidate.delta(losses, epsilon) for candidate in supporting(losses))

@@ -22,19 +22,20 @@ def largest_scale(epsilon_at: Callable[[float], float], epsilon: float) -> float
     from scipy.optimize import brentq
 
     low = high = 1.0
-    while epsilon_at(low) > epsilon:
-        low /= 4
-        if low < SMALLEST:
-            return None
-    high = max(high, low)
-    while epsilon_at(high) <= epsilon:
-        low, high = high, high * 4
-        if high > LARGEST:
-            return low
+    if epsilon_at(1.0) > epsilon:
+        while epsilon_at(low := low / 4) > epsilon:
+            if low < SMALLEST:
+                return None
+        high = 4 * low
+    else:
+        while epsilon_at(high := 4 * high) <= epsilon:
+            if high > LARGEST:
+                return high
+        low = high / 4
 
     def excess(log_scale: float) -> float:
-        value = epsilon_at(math.exp(log_scale))
-        return (value if math.isfinite(value) else 1e300) - epsilon
+        value = epsilon_at(math.exp(log_scale)) / epsilon  # its logarithm is nearly linear in that of the scale
+        return math.log(value) if 0.0 < value < math.inf else math.copysign(700.0, value - 1.0)
 
     scale = math.exp(float(brentq(excess, math.log(low), math.log(high), xtol=1e-14, rtol=1e-14)))
     shrink = 1e-15

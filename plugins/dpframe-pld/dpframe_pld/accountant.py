@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import attrs
 
 import dpframe as dp
+from dpframe_pld.composition import delta_of, epsilon_of
 from dpframe_pld.mixture import SUPPORTED, Mixture
 
 SLIGHT = 2.0**-4  # where Gaussian or other losses are less than this share of the rest, both are also simply added
@@ -64,9 +65,8 @@ class PldAccountant(dp.Accountant):
         total = mixture.total()
         if left == 0.0:
             return total if mixture.mu == 0.0 else math.inf
-        from dpframe_pld.composition import epsilon_of
-
-        found = epsilon_of(mixture.finite, left)
+        single = mixture.single_epsilon(left)
+        found = epsilon_of(mixture.finite, left) if single is None else single
         if mixture.mu == 0.0:
             return min(total, found)
         if _lopsided(mixture.mu, total):
@@ -89,9 +89,8 @@ class PldAccountant(dp.Accountant):
         total = mixture.total()
         if mixture.mu == 0.0 and epsilon >= total:
             return 0.0
-        from dpframe_pld.composition import delta_of
-
-        found = delta_of(mixture.finite, epsilon)
+        single = mixture.single_delta(epsilon)
+        found = delta_of(mixture.finite, epsilon) if single is None else single
         if mixture.mu == 0.0:
             return min(found, dp.accountant("pure").delta([dp.losses.Pure(epsilon=total)], epsilon) * (1 + 2.0**-50))
         if _lopsided(mixture.mu, total) and epsilon >= total:

@@ -115,9 +115,14 @@ def _chernoff(mixture: Mixture) -> Callable[[float], float]:
 
 
 def _batches(group: Group) -> Iterable[tuple[tuple[float, ...], int]]:
-    """Levels by the few, from the largest, so that slight changes leave most batches as they are."""
-    levels = [level for level, count in reversed(group) for _ in range(count)]
-    return Counter(tuple(levels[start : start + BATCH]) for start in range(0, len(levels), BATCH)).items()
+    """Levels of similar size by the few, from the largest, so that slight changes leave most batches as they are."""
+    batches: list[list[float]] = []
+    for level, count in reversed(group):
+        for _ in range(count):
+            if not batches or len(batches[-1]) == BATCH or batches[-1][0] > 8 * level:
+                batches.append([])
+            batches[-1].append(level)
+    return Counter(map(tuple, batches)).items()
 
 
 def _best(bound: Callable[[float], float], scale: float) -> float:

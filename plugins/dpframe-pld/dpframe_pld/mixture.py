@@ -55,8 +55,8 @@ class Mixture:
                     failures.append(loss.delta)
                 case _:
                     raise dp.PlanError(
-                        f"the accountant 'pld' cannot compose {type(loss).__name__} losses: they have no pair of "
-                        "distributions that dominates them. Use accountant='zcdp', or 'auto'."
+                        f"the accountant 'pld' cannot compose {type(loss).__name__} losses: no pair of distributions "
+                        "stands for them. It composes Gaussian, Laplace, Pure, BoundedRange and Approx losses."
                     )
         return cls(
             mu=_up(math.hypot(*mus)),
@@ -79,6 +79,8 @@ class Mixture:
         """What is left of delta for the rest, rounded down; negative where failures alone exceed it."""
         if self.failure == 0.0:
             return delta
+        if delta < self.failure:
+            return -1.0
         return (delta - self.failure) / (1.0 - self.failure) * (1.0 - 2.0**-50)
 
     def with_failure(self, delta: float) -> float:
@@ -100,6 +102,28 @@ class Mixture:
     def total(self) -> float:
         """The sum of the bounded losses, rounded up."""
         return _float_up(sum((count * Fraction(level) for level, count in self.bounded), Fraction(0)))
+
+    def single_epsilon(self, delta: float) -> float | None:
+        """Where the curve of a single bounded loss falls to delta, rounded up; None for any other mixture."""
+        match self:
+            case Mixture(mu=0.0, laplace=((epsilon, 1),), response=()):
+                below = 2 * math.log1p(-delta)
+            case Mixture(mu=0.0, laplace=(), response=((epsilon, 1),)):
+                share = delta * (1.0 + math.exp(-epsilon))
+                below = math.log1p(-share) if share < 1.0 else -math.inf
+            case _:
+                return None
+        return max(0.0, epsilon * (1.0 + 2.0**-50) + below * (1.0 - 2.0**-48))
+
+    def single_delta(self, at: float) -> float | None:
+        """The curve of a single bounded loss, rounded up; None for any other mixture."""
+        match self:
+            case Mixture(mu=0.0, laplace=((epsilon, 1),), response=()):
+                return _up(-math.expm1(_up(min(0.0, at - epsilon)) / 2))
+            case Mixture(mu=0.0, laplace=(), response=((epsilon, 1),)):
+                return _up(-math.expm1(_up(min(0.0, at - epsilon))) / (1.0 + math.exp(-epsilon)))
+            case _:
+                return None
 
     def log_moment(self) -> Callable[[float], float]:
         """K(t) = ln E exp(t L) of the composed loss L: t times the Rényi divergence of order t + 1."""

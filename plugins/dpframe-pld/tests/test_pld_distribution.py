@@ -18,7 +18,7 @@ from dpframe_pld.distribution import Distribution, connect_dots, gaussian, lapla
 from dpframe_pld.mixture import Mixture
 
 SPACING = 2.0**-8
-TILTS = (0.5, 4.0, 30.0)
+TILTS = (0.5, 4.0, 12.0)
 
 
 def build(kind: str, level: float, tilt: float, spacing: float = SPACING) -> Distribution:
@@ -66,6 +66,11 @@ each_kind = pytest.mark.parametrize("kind", CURVES)
 each_tilt = pytest.mark.parametrize("tilt", TILTS)
 
 
+def allowance(law: Distribution, epsilon: float) -> float:
+    """What the curve adds for the error that the law carries."""
+    return math.exp(law.log_mass - law.tilt * epsilon + log_largest_weight(law.tilt)) * law.error
+
+
 @each_kind
 @each_tilt
 @pytest.mark.parametrize("level", [0.6, 1.0, 2.3456])
@@ -74,22 +79,24 @@ def test_the_curve_is_exact_at_the_points_of_the_lattice_and_a_chord_between(
 ) -> None:
     law = build(kind, level, tilt)
     for epsilon in (0.0, 31 * SPACING, 100 * SPACING):
+        slack = allowance(law, epsilon)
         truth = CURVES[kind](level, epsilon)
-        found = math.exp(law.log_delta(epsilon))
-        assert truth <= found <= truth * (1 + 1e-7) + 1e-12
+        assert truth <= math.exp(law.log_delta(epsilon)) <= truth * (1 + 1e-9) + 1.1 * slack
         between = epsilon + 0.4 * SPACING
         share = math.expm1(0.4 * SPACING) / math.expm1(SPACING)
         chord = (1 - share) * truth + share * CURVES[kind](level, epsilon + SPACING)
-        assert math.exp(law.log_delta(between)) == pytest.approx(chord, rel=1e-7, abs=1e-12)
-        assert math.exp(law.log_delta(between)) >= CURVES[kind](level, between)
+        assert chord <= math.exp(law.log_delta(between)) <= chord * (1 + 1e-9) + 1.1 * slack
+        assert chord * (1 + 1e-15) >= CURVES[kind](level, between)
 
 
 @each_kind
 @each_tilt
 def test_the_masses_are_those_of_the_library(kind: str, tilt: float) -> None:
     law, other = build(kind, 1.2345, tilt), theirs(kind, 1.2345)
-    for epsilon in np.linspace(0.0, 1.2, 37):
-        assert math.exp(law.log_delta(epsilon)) == pytest.approx(other.get_delta_for_epsilon(float(epsilon)), rel=1e-7)
+    for epsilon in map(float, np.linspace(0.0, 1.2, 37)):
+        expected = other.get_delta_for_epsilon(epsilon)
+        assert expected * (1 - 1e-9) <= math.exp(law.log_delta(epsilon))
+        assert math.exp(law.log_delta(epsilon)) <= expected * (1 + 1e-9) + 1.1 * allowance(law, epsilon)
 
 
 @each_tilt
@@ -108,10 +115,11 @@ def test_sharing_out_keeps_both_probabilities(tilt: float) -> None:
 def test_coarser_lattices_only_raise_the_curve(tilt: float) -> None:
     fine = laplace(1.2345, SPACING, tilt)
     coarse = fine.coarsened(8 * SPACING)
-    for epsilon in np.linspace(0.0, 1.3, 50):
-        assert fine.log_delta(epsilon) <= coarse.log_delta(epsilon) + 1e-9
-    at_a_point = 40 * SPACING
-    assert fine.log_delta(at_a_point) == pytest.approx(coarse.log_delta(at_a_point), abs=1e-9)
+    for epsilon in map(float, np.linspace(0.0, 1.3, 50)):
+        assert fine.log_delta(epsilon) <= coarse.log_delta(epsilon)
+    at_a_point = 80 * SPACING
+    raised = math.exp(coarse.log_delta(at_a_point)) - math.exp(fine.log_delta(at_a_point))
+    assert raised <= 1.1 * allowance(coarse, at_a_point)
 
 
 @each_tilt
