@@ -356,13 +356,13 @@ def test_single_precision_is_widened_exactly() -> None:
     assert both(wide, rows) == both(pd.DataFrame(narrow), rows)
 
 
-@pytest.mark.parametrize("kind", [np.int64, np.uint64])
-def test_whole_numbers_beyond_double_precision(kind: Any) -> None:
+@pytest.mark.parametrize(("kind", "most"), [(np.int64, 2**62), (np.uint64, 2**63 + 2**62)])
+def test_whole_numbers_beyond_double_precision(kind: Any, most: int) -> None:
     """Columns round as NumPy does; levels are compared exactly, with or without nulls in the batch."""
-    cells = (np.array([2**62], kind) - np.arange(3000, dtype=kind) * kind(17)).astype(kind)
-    column = dp.Rows(columns=[dp.Column("age", 2.0**62 - 2**15, 2.0**62)], neighbors="replace")
+    cells = np.array([most - 17 * i for i in range(3000)], dtype=kind)
+    column = dp.Rows(columns=[dp.Column("age", most - 2.0**15, most)], neighbors="replace")
     assert moment({"age": cells}, column) == moment(pa.table({"age": cells}), column)
-    level = dp.Rows(columns=[dp.Category("group", [0, 2**62 - 17, 5])], neighbors="replace")
+    level = dp.Rows(columns=[dp.Category("group", [0, most - 17, 5])], neighbors="replace")
     wanted = both({"group": cells}, level)
     assert wanted == both(pa.table({"group": cells}), level) == both(pl.DataFrame({"group": cells}), level)
     assert 2999 == dp.check(pa.table({"group": cells}), level).dropped
@@ -444,6 +444,31 @@ def test_opening_reads_no_cell(tmp_path: Path, suffix: str) -> None:
     if suffix == "parquet":
         with pytest.raises(dp.ReleaseFailed, match=r"failed after the charge \(\w+\)\..* stands"):
             plan().run(path)
+
+
+class Noted(str):
+    """A word that counts how often it is looked up."""
+
+    times = 0
+
+    def __hash__(self) -> int:
+        Noted.times += 1
+        return super().__hash__()
+
+
+def test_opening_looks_at_no_cell_in_memory() -> None:
+    frame = pd.DataFrame({"sex": pd.Series([Noted("F"), Noted("F")], dtype=object)})
+    Noted.times = 0
+    source = sources.open_source(frame, SEX)
+    assert 0 == Noted.times
+    assert [2] == [len(block["sex"]) for block in source.blocks()]
+    assert 2 == Noted.times
+    taken = []
+    batches = (taken.append(number) or arrow().to_batches()[0] for number in range(3))  # type: ignore[func-returns-value]
+    source = sources.open_source(pa.RecordBatchReader.from_batches(arrow().schema, batches), PROMISE)
+    assert [] == taken
+    assert 3 * ROWS == sum(len(block["sex"]) for block in source.blocks())
+    assert [0, 1, 2] == taken
 
 
 def test_nothing_is_imported_unless_needed(tmp_path: Path) -> None:
