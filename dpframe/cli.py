@@ -213,7 +213,7 @@ def _data(path: str) -> Any:
         return path
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise DataError(f"{path} cannot be read as an array ({type(error).__name__}).") from None
 
 

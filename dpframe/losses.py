@@ -31,9 +31,12 @@ def _number(**limits: float) -> Any:
     return attrs.field(validator=validators.number(**limits), converter=validators.as_float)
 
 
+SMALLEST = 5e-324
+
+
 def _rounded_up(value: float) -> float:
-    """A few units in the last place up, so that rounding never makes a loss smaller."""
-    return value * (1.0 + 2.0**-44)
+    """A few units in the last place up, so that rounding never makes a loss smaller, nor nothing of a tiny one."""
+    return max(value * (1.0 + 2.0**-44), SMALLEST)
 
 
 def _laplace_rho(epsilon: float) -> float:

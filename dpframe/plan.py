@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -29,12 +30,16 @@ if TYPE_CHECKING:
     from dpframe.result import Result
 
 
+def _frozen(mapping: Any) -> Any:
+    return MappingProxyType(dict(mapping))
+
+
 @attrs.frozen(kw_only=True)
 class Pricing:
     """The levels solved for a plan and what they cost."""
 
-    levels: dict[str, float]
-    losses: dict[str, tuple[PrivacyLoss, ...]]
+    levels: Mapping[str, float] = attrs.field(converter=_frozen)
+    losses: Mapping[str, tuple[PrivacyLoss, ...]] = attrs.field(converter=_frozen)
     spent: Budget
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -25,7 +25,7 @@ from dpframe.kinds import Kind
 from dpframe.lattice import IntArray
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
-from dpframe.private import Chunk, Parts, PrivateData
+from dpframe.private import Chunk, Parts, PrivateData, Redacted
 from dpframe.report import statement
 from dpframe.result import Record, Result
 from dpframe.rows import Rows
@@ -54,7 +54,7 @@ def run(plan: Plan, data: Any, *, insecure_seed: int | None = None, progress: Pr
     told = statement(plan, content_hash)
     registry.hook().dpframe_before_charge(plan=plan, losses=plan.pricing.all_losses)
     # From here on the plan is charged: `plan.spent` is owed whatever happens.
-    values = _draw_and_derive(plan, source, random, progress or (lambda _: None))
+    values = _draw_and_derive(plan, source, random, partial(_tell, progress))
     if plan.rows.released_norm is not None:
         with suppress(Exception):  # the values are paid for; a report without the noise scales must do then
             told = attrs.evolve(told, lines=statement(_with_released_norm(plan, values), content_hash).lines)
@@ -95,13 +95,16 @@ def _read(plan: Plan, source: Source, due: list[Step], values: Mapping[str, Kind
 
 def _act(plan: Plan, step: Step, data: PrivateData, values: Mapping[str, Kind], random: Random) -> Kind:
     """The value of one step, of the kind that the plan expects."""
+    import numpy as np
+
     action = resolve(step.action, values)
-    if isinstance(action, Mechanism):
-        level = plan.pricing.levels[step.name]
-        value = action.release(data.only(_statistics(step, values)), level, random.child(step.name))
-    else:
-        assert isinstance(action, PostProcessor)
-        value = action.apply()
+    with np.errstate(all="ignore"):  # a warning, or its being an error, would depend on the data
+        if isinstance(action, Mechanism):
+            level = plan.pricing.levels[step.name]
+            value = action.release(data.only(_statistics(step, values)), level, random.child(step.name))
+        else:
+            assert isinstance(action, PostProcessor)
+            value = action.apply()
     if not isinstance(value, plan.kinds[step.name]):
         raise WrongKind(f"it gave a {type(value).__name__} instead of {plan.kinds[step.name].title}.")
     return value
@@ -111,6 +114,13 @@ def _statistics(step: Step, values: Mapping[str, Kind]) -> tuple[Statistic, ...]
     """What a step reads. Its other inputs may come from the same pass, so only these references are resolved."""
     reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
     return tuple(resolve(statistic, values) for statistic in reads)
+
+
+def _tell(progress: Progress | None, phase: str) -> None:
+    """Tell the phase to whoever wants to know; what is paid for is not lost because they fail."""
+    with suppress(Exception):
+        if progress is not None:
+            progress(phase)
 
 
 def _with_released_norm(plan: Plan, values: Mapping[str, Kind]) -> Plan:
@@ -163,30 +173,82 @@ def _notify(record: Record) -> None:
                 )
 
 
+EXACT_BLOCKS = 1 << 14  # each part of a block is below 2⁴⁸, so this many add up below 2⁶²
+
+
 def accumulate(blocks: Iterable[Any], statistics: list[Statistic], rows: Rows) -> dict[Statistic, Parts]:
-    """Exact totals of the statistics over all blocks, on every core; the same bits for any split of the rows."""
+    """Exact totals of the statistics over all blocks, on every core; the same bits for any split of the rows.
+
+    Totals are int64, and Python integers where 64 bits do not hold them with room for noise.
+    """
     import numpy as np
     from threadpoolctl import threadpool_limits
 
     def parts(raw: Any) -> list[Parts]:
-        chunk = Chunk(rows, rows.map(raw))
-        return [statistic.partial(chunk) for statistic in statistics]
+        with np.errstate(all="ignore"):  # a warning, or its being an error, would depend on the data
+            chunk = Chunk(rows, rows.map(raw))
+            return [statistic.partial(chunk) for statistic in statistics]
 
-    nothing = Chunk(rows, np.zeros((0, rows.known_dim)))
-    totals = [{name: part.copy() for name, part in statistic.partial(nothing).items()} for statistic in statistics]
+    totals = _Totals(_parts_of_nothing(statistics, rows))
     workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     waiting: deque[Future[list[Parts]]] = deque()
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
         for raw in blocks:
             waiting.append(pool.submit(parts, raw))
             if len(waiting) > 2 * workers:
-                _add(totals, waiting.popleft().result())
+                totals.add(waiting.popleft().result())
         while waiting:
-            _add(totals, waiting.popleft().result())
-    return dict(zip(statistics, totals, strict=True))
+            totals.add(waiting.popleft().result())
+    return dict(zip(statistics, totals.exact(), strict=True))
 
 
-def _add(totals: list[dict[str, IntArray]], partials: list[Parts]) -> None:
+def _parts_of_nothing(statistics: list[Statistic], rows: Rows) -> list[Parts]:
+    """The statistics of no rows at all: zeros of the right shapes."""
+    import numpy as np
+
+    nothing = Chunk(rows, np.zeros((0, rows.known_dim)))
+    return [statistic.partial(nothing) for statistic in statistics]
+
+
+class _Totals(Redacted):
+    """Sums in int64, carried over to Python integers before they can overflow."""
+
+    def __init__(self, zeros: list[Parts]) -> None:
+        self._zeros = zeros
+        self._sums = self._fresh()
+        self._wide: list[dict[str, Any]] | None = None
+        self._added = 0
+
+    def _fresh(self) -> list[dict[str, Any]]:
+        return [{name: part.copy() for name, part in each.items()} for each in self._zeros]
+
+    def add(self, partials: list[Parts]) -> None:
+        _add(self._sums, partials)
+        self._added += 1
+        if self._added % EXACT_BLOCKS == 0:
+            self._carry()
+
+    def _carry(self) -> None:
+        if self._wide is None:
+            self._wide = [{name: part.astype(object) for name, part in each.items()} for each in self._zeros]
+        _add(self._wide, self._sums)
+        self._sums = self._fresh()
+
+    def exact(self) -> list[Parts]:
+        """The totals: int64 where that leaves room for noise, Python integers otherwise."""
+        if self._wide is None:
+            return list(self._sums)
+        self._carry()
+        return [{name: _narrowed(part) for name, part in each.items()} for each in self._wide]
+
+
+def _narrowed(total: Any) -> IntArray:
+    fits = all(abs(value) < 2**61 for value in total.ravel().tolist())
+    narrowed: IntArray = total.astype("int64") if fits else total
+    return narrowed
+
+
+def _add(totals: list[dict[str, Any]], partials: Sequence[Parts]) -> None:
     for total, parts in zip(totals, partials, strict=True):
         for name, part in parts.items():
             total[name] += part

@@ -44,7 +44,7 @@ class Source(Redacted):
     def blocks(self) -> Iterator[NDArray[Any] | Table]:
         """Raw rows in blocks of a size that suits the caches."""
         size = block_rows(self.dim)
-        for chunk in self._chunks:
+        for chunk in _withholding(self._chunks):
             for raw in _opened(chunk, self._rows):
                 length = len(raw) if isinstance(raw, np.ndarray) else len(next(iter(raw.values())))
                 for start in range(0, length, size):
@@ -52,6 +52,19 @@ class Source(Redacted):
                         yield np.asarray(raw[start : start + size])
                     else:
                         yield {name: cells[start : start + size] for name, cells in raw.items()}
+
+
+def _withholding(chunks: Iterable[Any]) -> Iterator[Any]:
+    """The chunks; what a foreign iterable raises loses its words, which may hold a cell."""
+    iterator = iter(chunks)
+    while True:
+        try:
+            chunk = next(iterator)
+        except StopIteration:
+            return
+        except Exception as error:
+            raise RuntimeError(f"the source raised {type(error).__name__}") from None
+        yield chunk
 
 
 def block_rows(dim: int) -> int:
@@ -67,6 +80,8 @@ def open_source(data: Any, rows: Rows) -> Source:
         return Source(dim=dim, one_shot=False, chunks=(data,), rows=rows)
     if is_table(data):
         data = [data]
+    if isinstance(data, Mapping):
+        raise DataError(f"{_what(data)} may read when it is looked at; pass dict(...) of it.")
     if not isinstance(data, Iterable) or isinstance(data, bytes) or hasattr(data, "__array__") or _is_sparse(data):
         raise DataError(f"{_what(data)} cannot be read. {_ALLOWED}")
     one_shot = isinstance(data, Iterator)
@@ -128,7 +143,7 @@ def _checked(raw: Any, rows: Rows) -> NDArray[Any] | dict[str, NDArray[Any]]:
         raise DataError(f"the array must be two-dimensional with at least one column; it has shape {_shape(raw)}.")
     wanted = rows.dim if rows.columns is None else len(rows.columns)
     if wanted is not None and raw.shape[1] != wanted:
-        raise DataError(f"the array has {raw.shape[1]} columns; the plan has {wanted}.")
+        raise DataError(f"the array does not have the {wanted} columns of the plan.")  # a transposed one would tell n
     for column in rows.columns or ():
         if isinstance(column, Category) and column.is_text:
             raise DataError(f"category {column.name!r} has words as levels, which a numeric array cannot hold.")
@@ -155,7 +170,7 @@ def _checked_table(table: Any, rows: Rows) -> dict[str, NDArray[Any]]:
 
 
 def _is_table(data: Any) -> bool:
-    return isinstance(data, Mapping) or (isinstance(data, np.ndarray) and data.dtype.names is not None)
+    return isinstance(data, dict) or (isinstance(data, np.ndarray) and data.dtype.names is not None)
 
 
 def _is_sparse(data: Any) -> bool:

@@ -33,7 +33,7 @@ from dpframe.private import Redacted
 from dpframe.rows import Category, Column, Rows
 
 READ_BUFFER = 1 << 18  # bytes of a Parquet column read at a time; Arrow would hold whole row groups, if not whole files
-LONGEST_CELL = 1 << 26  # characters of a CSV cell; the limit of the standard library would cut a text into several rows
+CSV_CELLS = 1 << 15  # Python strings held at a time
 
 Cells = dict[str, NDArray[Any]]
 Declared = tuple[Column | Category, ...]
@@ -292,52 +292,52 @@ def _open_csv(path: Path, columns: Declared, size: int) -> Callable[[], Iterator
     """UTF-8 with commas, a line of names, and quotes as in RFC 4180; types are what the plan declares.
 
     A number is what Python's float() reads. Any other cell of a numeric column is missing, as are all cells of a row
-    that has more or fewer than the line of names, or is malformed. A quote that opens a cell and is never closed joins
-    what follows into that cell. (Arrow's reader is faster, but such a quote makes it stop, and so does a very long
-    cell; a run may not stop because of a cell.)
+    that has more or fewer than the line of names, or is malformed. A row is one line of the file: a line break inside
+    quotes is not understood, and makes two unreadable rows of one. Otherwise one person's quote could swallow the rows
+    of others, or a long cell bring rows of its own. (Arrow's reader is faster, but stops at such a line; a run may not
+    stop because of a cell.)
     """
 
     def records() -> Iterator[list[str]]:
         with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
-            csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))  # for all readers of this process
-            reader = csv.reader(file)
-            yield (header := next(reader, []))
-            yield from _records(reader, len(header))
+            for line in file:
+                if line.strip("\r\n"):  # empty lines are no rows
+                    yield _record(line)
 
-    header = _attempt(lambda: next(records()), f"{path.name!r} cannot be read as CSV")
+    header = _attempt(lambda: next(records(), []), f"{path.name!r} cannot be read as CSV")
     for column in columns:
         if header.count(column.name) != 1:  # the line is not shown: without names it would be somebody's row
             raise DataError(f"the first line of {path.name!r} must name the column {column.name!r} once, and does not.")
     places = [header.index(column.name) for column in columns]
+    unreadable, most = [""] * len(header), min(size, max(CSV_CELLS // len(header), 1))
 
     def read() -> Iterator[Cells]:
         rows = islice(records(), 1, None)
-        while block := [[row[place] for place in places] for row in islice(rows, size)]:
-            cells = zip(*block, strict=True)
-            yield {column.name: _parsed(texts, column) for column, texts in zip(columns, cells, strict=True)}
+        while block := [row if len(row) == len(header) else unreadable for row in islice(rows, most)]:
+            yield {
+                column.name: _parsed([row[place] for row in block], column)
+                for column, place in zip(columns, places, strict=True)
+            }
 
     return read
 
 
-def _records(reader: Iterator[list[str]], width: int) -> Iterator[list[str]]:
-    """The records of a CSV file but for empty lines, all of the same width."""
-    unreadable = [""] * width
-    while True:
-        try:
-            for record in reader:
-                if record:
-                    yield record if len(record) == width else unreadable
-        except csv.Error:
-            yield unreadable
-        else:
-            return
+def _record(line: str) -> list[str]:
+    """The cells of one line; of a malformed one, such as with an open quote, a single empty one."""
+    try:
+        return next(csv.reader([line], strict=True))
+    except csv.Error:
+        return [""]
 
 
-def _parsed(texts: Iterable[str], column: Column | Category) -> NDArray[Any]:
+def _parsed(texts: list[str], column: Column | Category) -> NDArray[Any]:
     if isinstance(column, Category) and column.is_text:
         codes = {level: code for code, level in enumerate(column.levels)}
         return _words(np.array([codes.get(text, len(codes)) for text in texts], dtype=np.intp), column)
-    return np.array([_number(text) for text in texts], dtype=np.float64)
+    try:
+        return np.array(list(map(float, texts)))
+    except ValueError:
+        return np.array([_number(text) for text in texts])
 
 
 def _number(text: str) -> float:

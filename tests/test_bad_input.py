@@ -281,7 +281,7 @@ def test_iterable_without_dim_is_not_touched(watch: Watch) -> None:
 @pytest.mark.parametrize(
     ("chunk", "says"),
     [
-        (TABLE[:, :1], "the array has 1 columns; the plan has 2"),
+        (TABLE[:, :1], "the array does not have the 2 columns of the plan"),
         (AGES, "two-dimensional"),
         ([SECRET], "a list cannot be read"),
         (TABLE * 1j, "complex"),

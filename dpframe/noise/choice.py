@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate
@@ -53,9 +53,5 @@ def _certain(excess: Sequence[int], rate: Fraction, cell: int, bits: int) -> int
         weights: dict[int, Any] = {cost: (-exact_rate * cost).exp() for cost in set(excess)}
         sums = list(accumulate(weights[cost] for cost in excess))
         low, high = sums[-1] * arb((cell, -bits)), sums[-1] * arb((cell + 1, -bits))
-        last = len(sums) - 1
-        guess = min(bisect_right([float(total.mid()) for total in sums], float(low.mid())), last)
-        for index in (guess, guess - 1):  # rounding may have put the guess one too far
-            if (index <= 0 or sums[index - 1] <= low) and (index == last or high <= sums[index]) and index >= 0:
-                return index
-        return None
+        index = bisect_left(sums, True, key=lambda total: not total <= low)  # the first sum not certainly below
+        return index if index == len(sums) - 1 or high <= sums[index] else None

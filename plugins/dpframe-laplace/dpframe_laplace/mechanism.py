@@ -11,9 +11,9 @@ import attrs
 import dpframe as dp
 from dpframe import sensitivity
 from dpframe.rounding import up
-from dpframe_laplace.certified import nearest_integers
+from dpframe_laplace.certified import largest_eigenvalues
 
-SOLVER_ERROR = 2**16  # of 2³², the sensitivity of one row: costs 0.003 % of noise per eigenvalue
+SOLVER_ERROR = 2**20  # of 2³², the sensitivity of one row: costs 0.05 % of noise per eigenvalue
 SMALLEST_LEVEL = 2.0**-18  # below it, noise would leave the range of the exact sampler
 
 
@@ -66,7 +66,7 @@ class LaplaceEigenvalues(dp.Mechanism):
         return dp.losses.Laplace(epsilon=level)
 
     def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Spectrum:
-        values = nearest_integers(data.moment, SOLVER_ERROR)[: self.k]
+        values = largest_eigenvalues(data.moment, self.k, SOLVER_ERROR)
         noise = random.laplace(self._lattice_scale(data.rows, level), self.k).tolist()
         in_units = data.rows.step**2
         return dp.Spectrum.from_noisy([(value + draw) * in_units for value, draw in zip(values, noise, strict=True)])

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mpmath import mp
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -15,7 +16,7 @@ import dpframe as dp
 from dpframe.lattice import RADIUS, inner_radius
 from dpframe.noise import Keystream
 from dpframe_laplace import LaplaceEigenvalues, certified
-from dpframe_laplace.certified import float_error, nearest_integers
+from dpframe_laplace.certified import bisected, exact_error, float_error, largest_eigenvalues
 from dpframe_laplace.mechanism import SOLVER_ERROR
 
 RELATIONS = ("add-remove", "replace")
@@ -38,51 +39,74 @@ MATRICES = {
 }
 
 
-def enclosed(matrix: NDArray[np.int64]) -> list[float]:
-    return [float(value) for value in certified._enclosed(matrix, 1)]
+def truth(matrix: NDArray[Any]) -> NDArray[Any]:
+    """Eigenvalues in 60 digits, by a library of its own."""
+    with mp.workdps(60):
+        values = mp.eigsy(mp.matrix(matrix.tolist()), eigvals_only=True)
+        return np.array(sorted((mp.mpf(value) for value in values), reverse=True), dtype=object)
 
 
 @pytest.mark.parametrize("name", MATRICES)
-def test_the_float_error_bound_holds_against_ball_arithmetic(name: str) -> None:
+def test_both_error_bounds_hold_and_are_small(name: str) -> None:
     matrix = MATRICES[name]
     floats = matrix.astype(np.float64)
     values, vectors = np.linalg.eigh(floats)
+    exact = truth(matrix)
     bound = float_error(floats, values, vectors)
-    truth = np.asarray(enclosed(matrix))
-    assert np.abs(values[::-1] - truth).max() <= bound + 1.5
+    assert max(abs(exact - values[::-1])) <= bound
     assert bound <= 1e-11 * max(float(np.linalg.norm(floats)), 1.0) * len(matrix)
+    nearest = [round(value) for value in values.tolist()]
+    sharper = exact_error(matrix, nearest, vectors)
+    assert max(abs(exact - np.array(nearest[::-1], dtype=object))) <= sharper
+    assert sharper <= 1e-14 * max(float(np.linalg.norm(floats)), 1.0) * len(matrix) + len(matrix)
 
 
 def test_a_wrong_answer_of_the_solver_is_noticed() -> None:
-    floats = MATRICES["generic"].astype(np.float64)
+    matrix = MATRICES["generic"]
+    floats = matrix.astype(np.float64)
     values, vectors = np.linalg.eigh(floats)
     one = np.arange(30) == 3
     assert float_error(floats, values + 1e5 * one, vectors) >= 1e5
+    assert exact_error(matrix, [round(v) for v in (values + 1e5 * one).tolist()], vectors) >= 1e5 - 1
     assert float_error(floats, values, vectors * (1 - 0.3 * one)) > 1e5 * float_error(floats, values, vectors)
-    assert math.isinf(float_error(floats, values, np.zeros_like(vectors)))
+    for nonsense in (np.zeros_like(vectors), np.full_like(vectors, np.nan)):
+        assert math.isinf(float_error(floats, values, nonsense))
+        assert math.isinf(exact_error(matrix, [0] * 30, nonsense))
 
 
 @pytest.mark.parametrize("name", MATRICES)
-def test_both_paths_give_the_nearest_integers_within_the_error(name: str) -> None:
+def test_every_way_gives_the_eigenvalues_within_the_error(name: str) -> None:
     matrix = MATRICES[name]
-    truth = np.asarray(enclosed(matrix))
-    for error in (1, 2**16, 2**40):  # the first is out of reach of floats for large matrices
-        assert np.abs(np.asarray(nearest_integers(matrix, error), dtype=float) - truth).max() <= error + 1.5
+    k = min(3, len(matrix))
+    exact = truth(matrix)[:k]
+    for error in (0, 1, 2**16, 2**40):  # the first is out of reach of floats
+        found = np.array(largest_eigenvalues(matrix, k, error), dtype=object)
+        assert max(abs(found - exact)) <= error + 0.5
+    counted = np.array(bisected(matrix, k), dtype=object)
+    assert max(abs(counted - exact)) <= 0.5
 
 
-def test_ball_arithmetic_takes_over_where_floats_cannot_certify(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repeated_eigenvalues_and_matrices_beyond_64_bits_end() -> None:
+    block = np.array([[5, 1, 2], [1, 7, 3], [2, 3, 11]])
+    doubled = np.kron(np.eye(2, dtype=int), block)
+    assert bisected(block, 3) == bisected(doubled, 6)[::2] == bisected(doubled, 6)[1::2]
+    wide = doubled.astype(object) * 2**70
+    exact = truth(wide)
+    assert max(abs(np.array(largest_eigenvalues(wide, 6, 2**20), dtype=object) - exact)) <= 2**20 + 0.5
+
+
+def test_counting_takes_over_where_nothing_else_certifies(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
-    slow = certified._enclosed
 
-    def counted(matrix: NDArray[np.int64], error: int) -> list[int]:
-        calls.append(error)
-        return slow(matrix, error)
+    def counted(matrix: NDArray[Any], k: int) -> list[int]:
+        calls.append(k)
+        return bisected(matrix, k)
 
-    monkeypatch.setattr(certified, "_enclosed", counted)
-    nearest_integers(MATRICES["generic"], 2**16)
+    monkeypatch.setattr(certified, "bisected", counted)
+    largest_eigenvalues(MATRICES["generic"], 3, 2**16)
     assert [] == calls
-    nearest_integers(MATRICES["large"], 1)
-    assert [1] == calls
+    largest_eigenvalues(MATRICES["large"], 3, 0)
+    assert [3] == calls
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -114,7 +138,7 @@ def test_released_integers_of_neighbours_differ_by_no_more_than_the_scale_covers
         changed = [background] if relation == "add-remove" else [background, other]
         both = [np.concatenate(data) for data in ([background, first], changed)]
         moments = [dp.Moment().partial(dp.Chunk(rows, data))["moment"] for data in both]
-        one, two = (nearest_integers(moment, SOLVER_ERROR)[:k] for moment in moments)
+        one, two = (largest_eigenvalues(moment, k, SOLVER_ERROR) for moment in moments)
         largest = max(largest, sum(abs(a - b) for a, b in zip(one, two, strict=True)))
     assert largest <= allowed
     assert largest >= 0.99 * allowed  # trial 0 reaches the bound but for the allowance
