@@ -34,6 +34,7 @@ from dpframe.rows import Category, Column, Rows
 
 READ_BUFFER = 1 << 18  # bytes of a Parquet column read at a time; Arrow would hold whole row groups, if not whole files
 CSV_CELLS = 1 << 15  # Python strings held at a time
+LONGEST_CELL = (1 << 31) - 1  # of a CSV file; at a limit the reader would go on inside the cell, and take it for rows
 
 Cells = dict[str, NDArray[Any]]
 Declared = tuple[Column | Category, ...]
@@ -292,19 +293,26 @@ def _open_csv(path: Path, columns: Declared, size: int) -> Callable[[], Iterator
     """UTF-8 with commas, a line of names, and quotes as in RFC 4180; types are what the plan declares.
 
     A number is what Python's float() reads. Any other cell of a numeric column is missing, as are all cells of a row
-    that has more or fewer than the line of names, or is malformed. A row is one line of the file: a line break inside
-    quotes is not understood, and makes two unreadable rows of one. Otherwise one person's quote could swallow the rows
-    of others, or a long cell bring rows of its own. (Arrow's reader is faster, but stops at such a line; a run may not
-    stop because of a cell.)
+    that has more or fewer than the line of names, or is malformed. Rows are the records of the file, as long as their
+    cells may be: that their quotes are closed and doubled is a promise about whoever wrote it, for a quote that opens a
+    cell and is never closed joins the rows of others into that cell. (Arrow's reader is faster, but such a quote makes
+    it stop, and so does a very long cell; a run may not stop because of a cell.)
     """
 
     def records() -> Iterator[list[str]]:
         with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
-            for line in file:
-                if line.strip("\r\n"):  # empty lines are no rows
-                    yield _record(line)
+            csv.field_size_limit(LONGEST_CELL)  # for all readers of this process
+            reader = csv.reader(file)
+            yield next(reader, [])
+            while True:
+                try:
+                    yield from filter(None, reader)  # empty lines are no rows
+                except csv.Error:  # an unquoted carriage return: the reader goes on with the next line
+                    yield [""]
+                else:
+                    return
 
-    header = _attempt(lambda: next(records(), []), f"{path.name!r} cannot be read as CSV")
+    header = _attempt(lambda: next(records()), f"{path.name!r} cannot be read as CSV")
     for column in columns:
         if header.count(column.name) != 1:  # the line is not shown: without names it would be somebody's row
             raise DataError(f"the first line of {path.name!r} must name the column {column.name!r} once, and does not.")
@@ -320,14 +328,6 @@ def _open_csv(path: Path, columns: Declared, size: int) -> Callable[[], Iterator
             }
 
     return read
-
-
-def _record(line: str) -> list[str]:
-    """The cells of one line; of a malformed one, such as with an open quote, a single empty one."""
-    try:
-        return next(csv.reader([line], strict=True))
-    except csv.Error:
-        return [""]
 
 
 def _parsed(texts: list[str], column: Column | Category) -> NDArray[Any]:
