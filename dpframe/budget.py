@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, Context
+
 import attrs
 
 from dpframe import validators
 
 LARGEST = 1e6  # nothing of that size protects anybody
+
+
+def told(value: float) -> str:
+    """A guarantee in six digits, rounded up: what is read is never stronger than what holds.
+
+    >>> told(1.0), told(1.0000001), told(1e-6)
+    ('1', '1.00001', '1e-06')
+    """
+    return f"{float(Context(prec=6, rounding=ROUND_CEILING).create_decimal_from_float(value)):.6g}"
 
 
 @attrs.frozen(kw_only=True)
@@ -29,4 +40,4 @@ class Budget:
     )
 
     def __str__(self) -> str:
-        return f"epsilon={self.epsilon:.6g}, delta={self.delta:g}"
+        return f"epsilon={told(self.epsilon)}, delta={told(self.delta)}"

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpframe.budget import told
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
@@ -141,7 +143,7 @@ def _promise(statement: Statement, title: str) -> list[RenderableType]:
 def _others(statement: Statement) -> str:
     """What the other accountants that could compose these losses would say."""
     others = {name: epsilon for name, epsilon in statement.accountants.items() if name != statement.accountant}
-    return "".join(f"; {name} says {epsilon:.6g}" for name, epsilon in others.items())
+    return "".join(f"; {name} says {told(epsilon)}" for name, epsilon in others.items())
 
 
 def _steps(statement: Statement) -> list[RenderableType]:
@@ -162,8 +164,8 @@ def _release_cells(line: Line) -> dict[str, str]:
         "mechanism": _call(line),
         "noise (units of the result)": noise or "told when dim and norm are known",
         "loss": ", ".join(line.losses),
-        "ε alone": f"{line.epsilon_alone:.6g}",
-        "ε so far": f"{line.epsilon_so_far:.6g}",
+        "ε alone": told(line.epsilon_alone or 0.0),
+        "ε so far": told(line.epsilon_so_far or 0.0),
         "numerics": line.numerics,
     }
 

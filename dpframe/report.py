@@ -12,7 +12,7 @@ import attrs
 from dpframe import registry
 from dpframe.accounting.auto import Auto, accountant, supporting
 from dpframe.bounds import Bound, Scenario
-from dpframe.budget import Budget
+from dpframe.budget import Budget, told
 from dpframe.errors import PlanError
 from dpframe.inputs import Ref, references
 from dpframe.interfaces import Mechanism
@@ -154,7 +154,7 @@ def statement(plan: Plan, content_hash: str) -> Statement:
         protected=_protected(plan.rows),
         against="anyone who sees every released value, whatever else they know (short of breaking AES-256)",
         strength=(
-            f"epsilon = {plan.budget.epsilon:g}, delta = {plan.budget.delta:g}, for every possible data set "
+            f"epsilon = {told(plan.budget.epsilon)}, delta = {told(plan.budget.delta)}, for every possible data set "
             "(worst case, no model of the data)"
         ),
         rows=_described(plan.rows),
@@ -217,7 +217,7 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
             alone = composer.epsilon(losses, plan.budget.delta)
             line = Line(
                 **common,
-                guarantee=f"worst case: epsilon={alone:.6g} at delta={plan.budget.delta:g} on its own",
+                guarantee=f"worst case: epsilon={told(alone)} at delta={told(plan.budget.delta)} on its own",
                 numerics=step.action.numerics,
                 unit=step.action.unit,
                 level=level,

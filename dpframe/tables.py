@@ -302,12 +302,12 @@ def _open_csv(path: Path, columns: Declared, size: int) -> Callable[[], Iterator
     def records() -> Iterator[list[str]]:
         with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
             csv.field_size_limit(LONGEST_CELL)  # for all readers of this process
-            reader = csv.reader(file)
+            reader = csv.reader(map(_without_returns, file))
             yield next(reader, [])
             while True:
                 try:
                     yield from filter(None, reader)  # empty lines are no rows
-                except csv.Error:  # an unquoted carriage return: the reader goes on with the next line
+                except csv.Error:  # in the last line, or beyond the longest cell
                     yield [""]
                 else:
                     return
@@ -328,6 +328,11 @@ def _open_csv(path: Path, columns: Declared, size: int) -> Callable[[], Iterator
             }
 
     return read
+
+
+def _without_returns(line: str) -> str:
+    """A line without carriage returns but at its end: the reader would stop at one, and take the rest for rows."""
+    return line if line.find("\r", 0, -2) < 0 else line[:-2].replace("\r", " ") + line[-2:]
 
 
 def _parsed(texts: list[str], column: Column | Category) -> NDArray[Any]:
