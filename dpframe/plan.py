@@ -281,8 +281,8 @@ class Plan:
         """Check the public schema, charge the whole plan, read the data, draw, and derive.
 
         Args:
-            data: a two-dimensional array or memory map, a table of named columns (structured array or mapping), or an
-                iterable of such chunks.
+            data: a two-dimensional array or memory map; a table of named columns (structured array, dictionary, pandas,
+                polars, Arrow, the path of a Parquet or CSV file); or an iterable of such chunks.
             insecure_seed: makes every draw repeatable, for tests. The result is marked NOT PRIVATE.
             progress: is told each phase in words as it begins; nothing in them depends on the data.
         """

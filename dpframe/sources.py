@@ -58,12 +58,15 @@ def _withholding(chunks: Iterable[Any]) -> Iterator[Any]:
     """The chunks; what a foreign iterable raises loses its words, which may hold a cell."""
     iterator = iter(chunks)
     while True:
+        failed = None
         try:
             chunk = next(iterator)
         except StopIteration:
             return
         except Exception as error:
-            raise RuntimeError(f"the source raised {type(error).__name__}") from None
+            failed = type(error).__name__
+        if failed is not None:  # raised outside the handler, so that it does not carry the original
+            raise RuntimeError(f"the source raised {failed}")
         yield chunk
 
 

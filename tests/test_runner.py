@@ -267,7 +267,18 @@ def test_tables_run_by_name_with_missing_cells(center: bool) -> None:
 
 
 def test_importing_dpframe_is_light() -> None:
-    heavy = ["scipy", "scipy.stats", "numba", "rich", "pandas", "flint", "cryptography", "dpframe_gaussian"]
+    heavy = [
+        "scipy",
+        "scipy.stats",
+        "numba",
+        "rich",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "flint",
+        "cryptography",
+        "dpframe_gaussian",
+    ]
     code = f"import sys, dpframe; print([name for name in {heavy!r} if name in sys.modules])"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "[]" == printed.strip()
