@@ -165,6 +165,37 @@ def test_concentrated_accounting_of_mixtures() -> None:
     assert (0.0, 0.0) == (zcdp.epsilon([], 0.0), zcdp.delta([], 1.0))
 
 
+Z, G, L, P, B = dp.losses.ZCDP, dp.losses.Gaussian, dp.losses.Laplace, dp.losses.Pure, dp.losses.BoundedRange
+WITH_ZCDP: list[tuple[list[dp.PrivacyLoss], float]] = [
+    ([Z(rho=0.01)], 1e-6),
+    ([Z(rho=0.01), G(mu=0.1)], 1e-6),
+    ([Z(rho=0.001)] * 10 + [L(epsilon=0.1)] * 10, 1e-9),
+    ([Z(rho=0.0005)] * 100 + [P(epsilon=0.02)] * 100, 1e-5),
+    ([Z(rho=1e-5)] * 400 + [B(epsilon=0.01)] * 300 + [G(mu=0.02)] * 300, 1e-6),
+    ([Z(rho=0.5), P(epsilon=1.0), B(epsilon=2.0), L(epsilon=1.0), G(mu=1.0)], 1e-3),
+]
+
+
+@pytest.mark.parametrize(("losses", "delta"), WITH_ZCDP)
+def test_mixtures_with_concentrated_losses_match_the_reference(losses: list[dp.PrivacyLoss], delta: float) -> None:
+    with mp.workdps(40):
+        rho = mpf(0)
+        for loss in losses:
+            if isinstance(loss, Z):
+                rho += mpf(loss.rho)
+            elif isinstance(loss, G):
+                rho += mpf(loss.mu) ** 2 / 2
+            elif isinstance(loss, L):
+                rho += mpf(loss.epsilon) + mp.exp(-mpf(loss.epsilon)) - 1
+            elif isinstance(loss, P):
+                rho += mpf(loss.epsilon) * mp.tanh(mpf(loss.epsilon) / 2)
+            elif isinstance(loss, B):
+                rho += mpf(loss.epsilon) ** 2 / 8
+        reference = reference_zcdp_epsilon(float(rho), delta)
+    for stated in (dp.accountant("zcdp").epsilon(losses, delta), dp.accountant("auto").epsilon(losses[::-1], delta)):
+        assert reference * (1 - 1e-7) <= stated <= reference * (1 + 1e-9)
+
+
 def test_implied_pure_losses() -> None:
     for loss in (dp.losses.Laplace(epsilon=1.5), dp.losses.BoundedRange(epsilon=1.5)):
         assert dp.losses.Pure(epsilon=1.5) in loss.implies()
