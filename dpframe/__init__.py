@@ -6,7 +6,7 @@ and plugins at the first look-up.
 
 from __future__ import annotations
 
-from dpframe import losses, postprocess, rounding, sensitivity, validators
+from dpframe import lattice, losses, postprocess, rounding, sensitivity, validators
 from dpframe.accounting import accountant
 from dpframe.bounds import Assumption, Bound, Scenario
 from dpframe.budget import Budget
@@ -114,6 +114,7 @@ __all__ = [
     "derive",
     "hookimpl",
     "input",
+    "lattice",
     "losses",
     "plugins",
     "postprocess",

@@ -56,6 +56,8 @@ class Mechanism(ABC):
     unit: ClassVar[Literal["mu", "epsilon", "rho"]]
     gives: ClassVar[type[Kind]]
     numerics: ClassVar[Numerics] = "floating"
+    draws_depend_on_data: ClassVar[bool] = False
+    """Whether the number of draws, or the way through the code, may depend on the data, as in rejection sampling."""
 
     def reads(self) -> tuple[Statistic, ...]:
         """The statistics this mechanism needs; the second moment unless said otherwise.
@@ -87,6 +89,13 @@ class Mechanism(ABC):
     def noise(self, rows: Rows, level: float) -> Mapping[str, float]:
         """Standard deviations of the noise by name, in the units of the release; for reports and forecasts."""
         return {}
+
+    def log_density(self, value: Kind, data: PrivateData, level: float) -> float | None:
+        """The log-density of a released value, up to a term that is the same for all values; None where unknown.
+
+        Audits compare neighbours by it; without it they learn to tell them apart from the values.
+        """
+        return None
 
     def recipe(self, task: str, **public: Any) -> list[Step] | None:
         """Steps that do a task with this mechanism, or None where it cannot; used to compare mechanisms."""

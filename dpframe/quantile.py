@@ -102,6 +102,10 @@ class PrivateQuantile(Mechanism):
         rate = Fraction(level) / self.cost_range(data.rows)
         return Scalar(self.grid[random.exponential_choice(self.costs(counts), rate)])
 
+    def log_density(self, value: Kind, data: PrivateData, level: float) -> float:
+        costs = self.costs(data.parts(self.reads()[0])["counts"])
+        return -level * costs[self.grid.index(float(value.array))] / self.cost_range(data.rows)
+
     def costs(self, counts: IntArray) -> list[int]:
         """The integer cost of each grid point: b·|(1−q)·below − q·above| for q = a/b."""
         a, b = self._fraction.numerator, self._fraction.denominator

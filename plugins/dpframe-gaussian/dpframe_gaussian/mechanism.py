@@ -81,6 +81,12 @@ class SymmetricGaussian(dp.Mechanism):
         diagonal, off_diagonal = self._lattice_scales(rows, level)
         return {"diagonal": diagonal * rows.step**2, "off-diagonal": off_diagonal * rows.step**2}
 
+    def log_density(self, value: dp.Kind, data: dp.PrivateData, level: float) -> float:
+        diagonal, off_diagonal = self._lattice_scales(data.rows, level)
+        noise = value.array / data.rows.step**2 - data.moment
+        on, off = np.diagonal(noise) / diagonal, noise[np.triu_indices(len(noise), 1)] / off_diagonal
+        return -float(on @ on + off @ off) / 2
+
     def _lattice_scales(self, rows: dp.Rows, level: float) -> tuple[float, float]:
         """Standard deviations on and off the diagonal, in lattice units, rounded up."""
         scale = up(sqrt_up(dp.Moment().sensitivity(rows)["moment"].l2_squared) / level)
