@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dpframe import lattice, losses, postprocess, rounding, sensitivity, validators
 from dpframe.accounting import accountant
+from dpframe.auditing import Audit, audit
 from dpframe.bounds import Assumption, Bound, Scenario
 from dpframe.budget import Budget
 from dpframe.check import check
@@ -63,6 +64,7 @@ __all__ = [
     "API_VERSION",
     "Accountant",
     "Assumption",
+    "Audit",
     "AugmentedMoment",
     "Axes",
     "BlockMoment",
@@ -110,6 +112,7 @@ __all__ = [
     "SymmetricMatrix",
     "Vector",
     "accountant",
+    "audit",
     "check",
     "derive",
     "hookimpl",

@@ -73,6 +73,17 @@ def _parser() -> argparse.ArgumentParser:
     check = add("check", _check, "how the data fits the plan's promise; NOT PRIVATE, for the steward of the data only")
     check.add_argument("plan", metavar="PLAN", help="a plan file (TOML)")
     check.add_argument("data", metavar="DATA", help="as for run")
+    audit = add("audit", _audit, "try to prove that a mechanism loses more privacy than it claims")
+    audit.add_argument("mechanism", metavar="NAME", help="an installed mechanism or recipe")
+    audit.add_argument(
+        "--set", metavar="PARAMETER=VALUE", action="append", default=[], help="one of its parameters, as in a plan file"
+    )
+    audit.add_argument("--epsilon", type=float, default=1.0, help="the claim (default: 1)")
+    audit.add_argument("--delta", type=float, default=1e-2, help="the delta of the claim (default: 0.01)")
+    audit.add_argument("--trials", type=int, default=10_000, help="releases on either data set (default: 10000)")
+    audit.add_argument("--neighbors", choices=["add-remove", "replace"], help="the relation (default: both, in turn)")
+    audit.add_argument("--dim", type=int, default=3, help="coordinates of the made-up rows (default: 3)")
+    audit.add_argument("--json", action="store_true")
     add("schema", _schema, "a JSON schema of plan files, for editors")
     return parser
 
@@ -215,6 +226,55 @@ def _data(path: str) -> Any:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise DataError(f"{path} cannot be read as an array ({type(error).__name__}).") from None
+
+
+def _audit(arguments: argparse.Namespace) -> None:
+    from dpframe.auditing import audit
+    from dpframe.auditing.report import as_data, rendered
+    from dpframe.rows import NEIGHBORS, Rows
+    from dpframe.steps import release
+
+    step = release("release", arguments.mechanism, **dict(map(_parameter, arguments.set)))
+    found = []
+    for neighbors in [arguments.neighbors] if arguments.neighbors else NEIGHBORS:
+        rows = Rows(norm=1.0, neighbors=neighbors, dim=arguments.dim)
+        terms = {"epsilon": arguments.epsilon, "delta": arguments.delta, "trials": arguments.trials}
+        with _bar(f"{arguments.mechanism}, {neighbors}") as progress:
+            found.append(audit(step, rows=rows, progress=progress, **terms))
+    if arguments.json:
+        print(json.dumps([as_data(each) for each in found], indent=1))
+    else:
+        _console().print(rendered(found))
+    if violated := [each.neighbors for each in found if each.violated]:
+        raise PlanError(f"{arguments.mechanism!r} loses more than it claims under {' and '.join(violated)}.")
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    """'k=2' as a name and a value of the plan file's language; other text stands for itself."""
+    import tomllib
+
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise PlanError(f"--set takes PARAMETER=VALUE; got {text!r}.")
+    try:
+        return name, tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return name, value
+
+
+@contextmanager
+def _bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on a terminal; the data of an audit is made up, so that counts tell nothing of anyone."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _schema(_: argparse.Namespace) -> None:

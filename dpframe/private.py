@@ -66,6 +66,11 @@ class PrivateData(Redacted):
         """The same for some of the statistics."""
         return PrivateData(self.rows, statistics={each: self._statistics[each] for each in statistics})
 
+    @property
+    def statistics(self) -> tuple[Statistic, ...]:
+        """What there is."""
+        return tuple(self._statistics)
+
     def parts(self, statistic: Statistic) -> Parts:
         """The integer parts of a statistic that the mechanism declared in ``reads``."""
         if statistic not in self._statistics:

@@ -11,6 +11,8 @@ import difflib
 import inspect
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from importlib import metadata
 from typing import Any, TypeVar
 
@@ -170,6 +172,16 @@ class Registry:
                 if self._origin[key] == HERE:
                     del self._classes[key], self._origin[key]
 
+    @contextmanager
+    def observing(self, observer: object) -> Iterator[None]:
+        """Have the hooks of an object called for a while."""
+        self.load()
+        self._manager.register(observer)
+        try:
+            yield
+        finally:
+            self._manager.unregister(observer)
+
     def find(self, role: str, name: str) -> type:
         """The class with this name, or an error that says what there is instead."""
         self.load()
@@ -266,6 +278,11 @@ def plugins() -> list[PluginInfo]:
 
 def provider(role: str, name: str) -> PluginInfo | None:
     return _registry.provider(role, name)
+
+
+def observing(observer: object) -> AbstractContextManager[None]:
+    """Have the hooks of an object called for a while: how a test watches the charge."""
+    return _registry.observing(observer)
 
 
 def hook() -> pluggy.HookRelay:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 
 def up(value: float) -> float:
@@ -11,6 +12,7 @@ def up(value: float) -> float:
     return math.nextafter(value, math.inf)
 
 
+@lru_cache(maxsize=256)
 def sqrt_up(square: int) -> float:
     """The smallest double whose square is not below an integer.
 

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import attrs
@@ -54,7 +54,7 @@ def run(plan: Plan, data: Any, *, insecure_seed: int | None = None, progress: Pr
     told = statement(plan, content_hash)
     registry.hook().dpframe_before_charge(plan=plan, losses=plan.pricing.all_losses)
     # From here on the plan is charged: `plan.spent` is owed whatever happens.
-    values = _draw_and_derive(plan, source, random, partial(_tell, progress))
+    values = draw_and_derive(plan, source, random, partial(_tell, progress))
     if plan.rows.released_norm is not None:
         with suppress(Exception):  # the values are paid for; a report without the noise scales must do then
             told = attrs.evolve(told, lines=statement(_with_released_norm(plan, values), content_hash).lines)
@@ -66,7 +66,7 @@ def run(plan: Plan, data: Any, *, insecure_seed: int | None = None, progress: Pr
     return Result(statement=told, records=records, private=random.private, versions=registry.versions())
 
 
-def _draw_and_derive(plan: Plan, source: Source, random: Random, progress: Progress) -> dict[str, Kind]:
+def draw_and_derive(plan: Plan, source: Source, random: Random, progress: Progress) -> dict[str, Kind]:
     """The values of all steps: for each pass over the data, first everything is read, then drawn and derived.
 
     A step refers only to steps above it that are known after no more passes, so the order within a pass is the plan's.
@@ -78,22 +78,22 @@ def _draw_and_derive(plan: Plan, source: Source, random: Random, progress: Progr
         if not due:
             continue
         progress(f"reading the data, pass {number} of {passes}" if number else "preparing")
-        data = _guarded(plan, due[0].name, random, partial(_read, plan, source, due, values))
+        data = _guarded(plan, due[0].name, random, partial(read, plan, source, due, values))
         for step in due:
             progress(f"working on {step.name!r}")
-            work = partial(_act, plan, step, data, values, random)
+            work = partial(act, plan, step, data, values, random)
             values[step.name] = _guarded(plan, step.name, random, work)
     return values
 
 
-def _read(plan: Plan, source: Source, due: list[Step], values: Mapping[str, Kind]) -> PrivateData:
+def read(plan: Plan, source: Source, due: list[Step], values: Mapping[str, Kind]) -> PrivateData:
     """The statistics of all releases that are due, in one pass over the data."""
     rows = _with_released_norm(plan, values).rows
     wanted = {statistic for step in due for statistic in _statistics(step, values)}
     return PrivateData(rows, statistics=accumulate(source.blocks(), list(wanted), rows) if wanted else {})
 
 
-def _act(plan: Plan, step: Step, data: PrivateData, values: Mapping[str, Kind], random: Random) -> Kind:
+def act(plan: Plan, step: Step, data: PrivateData, values: Mapping[str, Kind], random: Random) -> Kind:
     """The value of one step, of the kind that the plan expects."""
     import numpy as np
 
@@ -182,7 +182,6 @@ def accumulate(blocks: Iterable[Any], statistics: list[Statistic], rows: Rows) -
     Totals are int64, and Python integers where 64 bits do not hold them with room for noise.
     """
     import numpy as np
-    from threadpoolctl import threadpool_limits
 
     def parts(raw: Any) -> list[Parts]:
         with np.errstate(all="ignore"):  # a warning, or its being an error, would depend on the data
@@ -192,7 +191,7 @@ def accumulate(blocks: Iterable[Any], statistics: list[Statistic], rows: Rows) -
     totals = _Totals(_parts_of_nothing(statistics, rows))
     workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     waiting: deque[Future[list[Parts]]] = deque()
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
         for raw in blocks:
             waiting.append(pool.submit(parts, raw))
             if len(waiting) > 2 * workers:
@@ -200,6 +199,14 @@ def accumulate(blocks: Iterable[Any], statistics: list[Statistic], rows: Rows) -
         while waiting:
             totals.add(waiting.popleft().result())
     return dict(zip(statistics, totals.exact(), strict=True))
+
+
+@lru_cache
+def _blas() -> Any:
+    """The matrix libraries of this process; finding them takes longer than reading a small table."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _parts_of_nothing(statistics: list[Statistic], rows: Rows) -> list[Parts]:

@@ -1,0 +1,161 @@
+"""How much two samples of releases prove about epsilon.
+
+If a mechanism is (epsilon, delta)-private, then P(A) ≤ e^epsilon Q(A) + delta for every event A, P and Q being the laws
+of its releases on neighbouring data. Counting how often an event happens bounds P(A) from below and Q(A) from above
+(Clopper and Pearson 1934), hence epsilon from below by log((P(A) − delta) / Q(A)), except with a probability fixed in
+advance. The event, a half-line of some statistic of the release, is chosen on other releases than it is counted on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpframe.lattice import FloatArray
+
+PILOT_DOUBT = 0.25  # pilot rates are taken this pessimistically, so that a lucky tail is not chosen
+SINGLES = 8  # coordinates that are tried on their own, besides their best combination
+LEVELS = 400  # thresholds that are tried
+
+
+@attrs.frozen(kw_only=True)
+class Terms:
+    """What is fixed before the first release.
+
+    Args:
+        trials: how many releases on either data set the event is counted on.
+        delta: the delta of the guarantee.
+        false_alarm: the largest probability that the bound is above the truth; half of it for either count.
+    """
+
+    trials: int
+    delta: float
+    false_alarm: float
+
+
+@attrs.frozen(eq=False)
+class Event:
+    """Releases whose score is at least a threshold, more frequent for one data set than for the other.
+
+    Args:
+        weights: the score is this combination of the numbers released.
+        threshold: where the event begins.
+        reverse: whether it is the other data set that it speaks for.
+        promise: the bound on epsilon that the pilot expects of it.
+    """
+
+    weights: FloatArray
+    threshold: float
+    reverse: bool
+    promise: float
+
+    def hits(self, numbers: FloatArray) -> int:
+        return int((_score(numbers, self.weights) >= self.threshold).sum())
+
+
+def clopper_pearson(hits: ArrayLike, trials: int, doubt: float) -> tuple[FloatArray, FloatArray]:
+    """A lower and an upper bound on a probability, each wrong with probability at most ``doubt``.
+
+    >>> [round(float(bound), 4) for bound in clopper_pearson(3, 10, 0.025)]
+    [0.0667, 0.6525]
+    """
+    from scipy.special import betainccinv, betaincinv
+
+    counts = np.asarray(hits, dtype=np.float64)
+    lower: FloatArray = np.where(counts > 0, betaincinv(np.maximum(counts, 1e-9), trials - counts + 1, doubt), 0.0)
+    upper: FloatArray = np.where(
+        counts < trials, betainccinv(counts + 1, np.maximum(trials - counts, 1e-9), doubt), 1.0
+    )
+    return lower, upper
+
+
+def lower_bound(hits: float, misses: float, terms: Terms) -> float:
+    """An epsilon that the mechanism exceeds, except with probability ``terms.false_alarm``.
+
+    Args:
+        hits: how often the event happened on the data set it speaks for.
+        misses: how often it happened on the other one.
+        terms: what was fixed in advance.
+    """
+    return float(_bounds(np.array([hits]), np.array([misses]), terms)[0])
+
+
+def _bounds(hits: FloatArray, misses: FloatArray, terms: Terms) -> FloatArray:
+    lower, _ = clopper_pearson(hits, terms.trials, terms.false_alarm / 2)
+    _, upper = clopper_pearson(misses, terms.trials, terms.false_alarm / 2)
+    bounds: FloatArray = np.log(np.maximum(lower - terms.delta, upper) / upper)  # never below zero
+    return bounds
+
+
+def best_event(one: FloatArray, other: FloatArray, terms: Terms) -> Event:
+    """The event that the pilot expects to prove most in further releases.
+
+    Args:
+        one: (pilot trials, numbers) released on one data set. A single column is taken as a score of its own.
+        other: the same on the other data set.
+        terms: for the releases it will be counted on.
+    """
+    found = []
+    for weights in _directions(one, other):
+        scores = _score(one, weights), _score(other, weights)
+        for reverse in (False, True):
+            toward, away = (-scores[1], -scores[0]) if reverse else scores
+            threshold, promise = _threshold(toward, away, terms)
+            found.append(Event(-weights if reverse else weights, threshold, reverse, promise))
+    return max(found, key=lambda event: event.promise)
+
+
+def _score(numbers: FloatArray, weights: FloatArray) -> FloatArray:
+    # Entry by entry: a matrix product may give equal rows different last bits.
+    scores: FloatArray = np.add.reduce(numbers * weights, axis=1)
+    return scores
+
+
+def _directions(one: FloatArray, other: FloatArray) -> Iterator[FloatArray]:
+    """Combinations of the numbers that tell the samples apart: Fisher's, and the best single numbers."""
+    shift = one.mean(axis=0) - other.mean(axis=0)
+    spread = np.sqrt((one.var(axis=0) + other.var(axis=0)) / 2)
+    unit = np.where(spread > 0, spread, np.maximum(np.abs(shift), 1e-300) * 1e-6)  # certain ones outweigh all others
+    standard = [(sample - sample.mean(axis=0)) / unit for sample in (one, other)]
+    within = sum(sample.T @ sample / len(sample) for sample in standard) / 2
+    fisher = np.linalg.solve(within + 1e-6 * np.eye(len(shift)), shift / unit) / unit
+    yield fisher if np.isfinite(fisher).all() and fisher.any() else np.ones(len(shift))
+    if len(shift) > 1:
+        for index in np.argsort(-np.abs(shift / unit))[:SINGLES]:
+            yield np.sign(shift[index]) * (np.arange(len(shift)) == index)
+
+
+def _threshold(toward: FloatArray, away: FloatArray, terms: Terms) -> tuple[float, float]:
+    levels = np.unique(np.concatenate([toward, away]))
+    if len(levels) > LEVELS:
+        levels = levels[np.linspace(0, len(levels) - 1, LEVELS).astype(int)]
+    hits = len(toward) - np.searchsorted(np.sort(toward), levels, side="left")
+    misses = len(away) - np.searchsorted(np.sort(away), levels, side="left")
+    rate, _ = clopper_pearson(hits, len(toward), PILOT_DOUBT)
+    _, false_rate = clopper_pearson(misses, len(away), PILOT_DOUBT)
+    promised = _bounds(rate * terms.trials, false_rate * terms.trials, terms)
+    best = int(np.argmax(promised))
+    return float(levels[best]), float(promised[best])
+
+
+def visible(curve: Callable[[float], float], claim: float, terms: Terms) -> float:
+    """The bound that so many releases are expected to give for a mechanism that spends all it claims.
+
+    Args:
+        curve: epsilon ↦ delta as claimed. Its slope gives both probabilities of the likeliest event of each threshold
+            x of the log-likelihood ratio: Q = −curve′(x) e^−x and P = curve(x) + e^x Q.
+        claim: the epsilon claimed at ``terms.delta``.
+        terms: what was fixed in advance.
+    """
+    found = 0.0
+    for x in np.linspace(0.0, 1.0, 41)[1:] * claim:
+        step = 1e-3 * claim
+        slope = (curve(x + step) - curve(x - step)) / (2 * step)
+        misses = min(max(-slope * math.exp(-x), 0.0), 1.0)
+        hits = min(curve(x) + math.exp(x) * misses, 1.0)
+        found = max(found, lower_bound(hits * terms.trials, misses * terms.trials, terms))
+    return min(found, claim)

@@ -1,0 +1,143 @@
+"""Neighbouring data sets on which mechanisms show most: made up, never anyone's data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from dpframe.errors import PlanError
+from dpframe.lattice import FloatArray
+from dpframe.rows import Category, Column, Rows
+
+BACKGROUND = 64  # rows along the first direction; half as many along each further one
+
+
+@attrs.frozen(eq=False)
+class Pair:
+    """Two neighbouring data sets.
+
+    Args:
+        name: what sets them apart.
+        one: rows, as :meth:`dpframe.Plan.run` takes them.
+        other: the same without, or with others in place of, the rows of one person.
+    """
+
+    name: str
+    one: Any = attrs.field(repr=False)
+    other: Any = attrs.field(repr=False)
+
+
+def built_in(rows: Rows) -> list[Pair]:
+    """Worst-case neighbours for this promise.
+
+    One person's rows appear in an empty data set; along the top, second and bottom eigenvector of a large background,
+    where a mechanism that scales with the data hides or shows them; and longer than the norm allows, with the sign
+    turned, or with a cell that is not a number, where careless clipping lets them through.
+    """
+    top, second, bottom = _directions(rows)
+    ground = _background(rows, [top, second, bottom])
+    nothing, zeros = np.zeros((0, len(top))), np.zeros(len(top))
+    short = np.tile(top / 10, (2, 1))
+    across, mirrored = (top + second) / np.sqrt(2), (top - second) / np.sqrt(2)
+    far, lost = 1000.0 * top, np.where(np.arange(len(top)) == 0, np.nan, top)
+    settings: list[tuple[str, FloatArray, FloatArray, FloatArray | None]]
+    if rows.neighbors == "add-remove":
+        settings = [
+            ("a row where there was none", nothing, top, None),
+            ("a row along the top of a background", ground, top, None),
+            ("a row along the second direction of a background", ground, second, None),
+            ("a row along the bottom of a background", ground, bottom, None),
+            ("a row between two directions", nothing, across, None),
+            ("a row a thousand norms long", nothing, far, None),
+            ("a row a thousand norms long beside a short one", short, far, None),
+            ("a row with a cell that is not a number", nothing, lost, None),
+        ]
+    else:
+        settings = [
+            ("a row for a row of zeros", nothing, top, zeros),
+            ("a row for its negative", nothing, top, -top),
+            ("the top of a background for its bottom", ground, top, bottom),
+            ("the second direction of a background for its top", ground, second, top),
+            ("the bottom of a background for its second direction", ground, bottom, second),
+            ("a row between two directions for its mirror image", nothing, across, mirrored),
+            ("a row a thousand norms long for its negative", nothing, far, -far),
+            ("a row a thousand norms long for a short one beside another", short, far, short[0]),
+            ("a row with a cell that is not a number for its negative", nothing, lost, -top),
+        ]
+    return [
+        Pair(
+            name,
+            cells(rows, np.vstack([base, *_person(rows, one)])),
+            cells(rows, np.vstack([base, *_person(rows, other)])),
+        )
+        for name, base, one, other in settings
+    ]
+
+
+def _person(rows: Rows, row: FloatArray | None) -> list[FloatArray]:
+    return [] if row is None else [row] * rows.contributions
+
+
+def _directions(rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Three rows of the largest length, orthogonal where the dimension allows."""
+    dim = rows.known_dim
+    if rows.columns is None:
+        eye: FloatArray = (1.0 if rows.released_norm else rows.length) * np.eye(dim)
+        return eye[0], eye[min(1, dim - 1)], eye[-1]
+    place = np.arange(dim, dtype=np.float64)
+    return np.ones(dim), 1.0 - 2.0 * (place % 2), 1.0 - 2.0 * (place // 2 % 2)
+
+
+def _background(rows: Rows, directions: list[FloatArray]) -> FloatArray:
+    return np.vstack([np.tile(row, (BACKGROUND >> place, 1)) for place, row in enumerate(directions)])
+
+
+def cells(rows: Rows, coordinates: FloatArray) -> FloatArray | dict[str, NDArray[Any]]:
+    """Rows whose coordinates, once mapped and clipped, are these: cells in the columns' own units."""
+    if rows.columns is None:
+        return coordinates
+    table: dict[str, NDArray[Any]] = {}
+    at = 0
+    for column in rows.columns:
+        block = coordinates[:, at : at + len(column.labels)]
+        at += len(column.labels)
+        table[column.name] = _column_cells(column, block)
+    return table
+
+
+def _column_cells(column: Column | Category, block: FloatArray) -> NDArray[Any]:
+    if isinstance(column, Column):
+        return column.middle + column.half_width * block[:, 0]
+    cells: NDArray[Any] = np.asarray(column.levels)[np.argmax(block, axis=1)]
+    return cells
+
+
+def checked(supplied: Any, rows: Rows, number: int) -> Pair:
+    """A pair that a user supplies, once it is known to be neighbouring."""
+    if not isinstance(supplied, Pair | tuple) or (isinstance(supplied, tuple) and len(supplied) != 2):
+        raise PlanError("neighbours must be pairs (one, other) of data sets.")
+    pair = supplied if isinstance(supplied, Pair) else Pair(f"pair {number} as supplied", *supplied)
+    one, other = (Counter(_records(data)) for data in (pair.one, pair.other))
+    more, less = (one - other).total(), (other - one).total()
+    allowed = rows.contributions
+    if rows.neighbors == "replace":
+        close = 0 < more == less <= allowed
+    else:
+        close = min(more, less) == 0 < max(more, less) <= allowed
+    if not close:
+        raise PlanError(
+            f"{pair.name}: these are not neighbours under {rows.neighbors!r} with at most {allowed} rows per person: "
+            f"one has {more} rows that the other lacks, which has {less} of its own."
+        )
+    return pair
+
+
+def _records(data: Any) -> Iterator[str]:
+    """The rows as comparable text."""
+    records: Iterable[Any] = data if not isinstance(data, Mapping) else zip(*data.values(), strict=True)
+    return (repr(np.asarray(record).tolist()) for record in records)

@@ -1,0 +1,159 @@
+"""Checks of an accountant: never below the truth, monotone, the same in any order.
+
+The references are curves epsilon ↦ delta that some mechanism with these losses really has, so that every valid
+accountant is at or above them: one Gaussian of √Σμ²; one Laplace variable; randomised response, repeated; the
+exponential mechanism with two outcomes' dominating pair; and for a zCDP loss the Gaussian mechanism that has it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+
+import attrs
+import numpy as np
+
+from dpframe.interfaces import Accountant
+from dpframe.losses import ZCDP, Approx, BoundedRange, Gaussian, Laplace, ModelBased, PrivacyLoss, Pure
+from dpframe.testing.checks import Failed, NotRun, check
+
+Curve = Callable[[float], float]
+SLACK = 1e-9  # relative, of the references, which are computed in floats
+DELTAS = (1e-2, 1e-4, 1e-6)
+EPSILONS = (0.1, 0.5, 1.0, 2.0)
+
+
+@attrs.frozen(eq=False)
+class AccountantStage:
+    """An accountant, and mixtures of losses with curves that they cannot be below."""
+
+    subject: Accountant
+
+    def cases(self) -> list[tuple[Sequence[PrivacyLoss], Curve]]:
+        """The references of losses that the accountant supports."""
+        found = [case for case in references() if all(map(self.subject.supports, case[0]))]
+        if not found:
+            raise NotRun("it supports none of the losses that references exist for")
+        return found
+
+
+def references() -> list[tuple[Sequence[PrivacyLoss], Curve]]:
+    """Losses, and the curve of a mechanism that has them."""
+    gaussians = ([0.3], [1.0], [0.2] * 16, [0.1, 0.7, 0.4])
+    concentrated = ([0.02], [0.1, 0.3])
+    cases: list[tuple[Sequence[PrivacyLoss], Curve]] = [
+        *(([Gaussian(mu=mu) for mu in mus], _gaussian(math.hypot(*mus))) for mus in gaussians),
+        *(([ZCDP(rho=rho) for rho in rhos], _gaussian(math.sqrt(2 * sum(rhos)))) for rhos in concentrated),
+    ]
+    for epsilon in (0.2, 1.0):
+        cases += [
+            ([Laplace(epsilon=epsilon)], _laplace(epsilon)),
+            ([BoundedRange(epsilon=epsilon)], _bounded_range(epsilon)),
+            ([Approx(epsilon=epsilon, delta=1e-3)], _approx(epsilon, 1e-3)),
+            *(([Pure(epsilon=epsilon)] * times, _responses(epsilon, times)) for times in (1, 10)),
+        ]
+    return cases
+
+
+def _gaussian(mu: float) -> Curve:
+    from scipy.special import log_ndtr
+
+    def delta(epsilon: float) -> float:
+        first = math.exp(log_ndtr(mu / 2 - epsilon / mu))
+        return max(first - math.exp(epsilon + log_ndtr(-mu / 2 - epsilon / mu)), 0.0)
+
+    return delta
+
+
+def _laplace(shift: float) -> Curve:
+    return lambda epsilon: -math.expm1(min(epsilon - shift, 0.0) / 2)
+
+
+def _bounded_range(span: float) -> Curve:
+    def delta(epsilon: float) -> float:
+        return max(math.exp(span / 2) - math.exp(epsilon / 2), 0.0) ** 2 / math.expm1(span)
+
+    return delta
+
+
+def _approx(epsilon0: float, delta0: float) -> Curve:
+    def delta(epsilon: float) -> float:
+        left = (math.exp(epsilon0) - math.exp(epsilon)) / (1 + math.exp(epsilon0)) if epsilon < epsilon0 else 0.0
+        return delta0 + (1 - delta0) * left
+
+    return delta
+
+
+def _responses(epsilon0: float, times: int) -> Curve:
+    """Randomised response, repeated: the number of true answers decides."""
+    true = 1 / (1 + math.exp(-epsilon0))
+    weights = [math.comb(times, k) * true**k * (1 - true) ** (times - k) for k in range(times + 1)]
+
+    def delta(epsilon: float) -> float:
+        return sum(max(w - math.exp(epsilon) * weights[times - k], 0.0) for k, w in enumerate(weights))
+
+    return delta
+
+
+@check("accountant")
+def never_below_the_truth(stage: AccountantStage) -> str:
+    """Neither epsilon nor delta is below that of a mechanism which has these losses."""
+    for losses, curve in stage.cases():
+        for delta in DELTAS:
+            epsilon = stage.subject.epsilon(losses, delta)
+            if math.isfinite(epsilon) and curve(epsilon) > delta * (1 + SLACK) + 1e-15:
+                raise Failed(f"{_told(losses)}: epsilon={epsilon:.6g} at delta={delta:g} does not hold")
+        for epsilon in EPSILONS:
+            if stage.subject.delta(losses, epsilon) < curve(epsilon) * (1 - SLACK) - 1e-15:
+                raise Failed(f"{_told(losses)}: delta at epsilon={epsilon:g} is too small")
+    return f"{len(stage.cases())} mixtures"
+
+
+@check("accountant")
+def monotone(stage: AccountantStage) -> None:
+    """More losses, a smaller delta or a smaller epsilon never cost less."""
+    for losses, _ in stage.cases():
+        epsilons = [stage.subject.epsilon(losses, delta) for delta in np.geomspace(1e-8, 0.1, 15)]
+        _never_rises(epsilons, f"{_told(losses)}: epsilon rises with delta")
+        deltas = [stage.subject.delta(losses, epsilon) for epsilon in np.linspace(0.05, 4.0, 15)]
+        _never_rises(deltas, f"{_told(losses)}: delta rises with epsilon")
+        repeated = [stage.subject.epsilon([*losses] * times, 1e-6) for times in (4, 3, 2, 1)]
+        _never_rises(repeated, f"{_told(losses)}: repeating it costs less")
+
+
+def _never_rises(values: Sequence[float], told: str) -> None:
+    if any(after > before * (1 + SLACK) + 1e-300 for before, after in itertools.pairwise(values)):
+        raise Failed(told)
+
+
+@check("accountant")
+def order_free(stage: AccountantStage) -> None:
+    """The order of the losses does not matter."""
+    for losses, _ in stage.cases():
+        mixed = [*losses, *losses[:1], *losses]
+        for some in (losses, mixed):
+            forward, backward = (stage.subject.epsilon(each, 1e-5) for each in (some, some[::-1]))
+            if not math.isclose(forward, backward, rel_tol=1e-6):
+                raise Failed(f"{_told(some)}: epsilon={forward:.9g}, in reverse {backward:.9g}")
+
+
+@check("accountant")
+def two_ways_agree(stage: AccountantStage) -> None:
+    """The epsilon that it gives for a delta is confirmed by the delta that it gives for that epsilon."""
+    for losses, _ in stage.cases():
+        for delta in DELTAS:
+            epsilon = stage.subject.epsilon(losses, delta)
+            if math.isfinite(epsilon) and (found := stage.subject.delta(losses, epsilon)) > delta * (1 + 1e-3):
+                raise Failed(f"{_told(losses)}: epsilon={epsilon:.6g} at delta={delta:g}, but delta={found:.6g} there")
+
+
+@check("accountant")
+def models_kept_apart(stage: AccountantStage) -> None:
+    """A guarantee that holds under a model only is not folded into a worst-case one."""
+    if stage.subject.supports(ModelBased(loss=Gaussian(mu=1.0), model="any", failure="0.01")):
+        raise Failed("it supports model-based losses, whose guarantee is not a worst-case one")
+
+
+def _told(losses: Sequence[PrivacyLoss]) -> str:
+    return f"{len(losses)} × {losses[0]}" if len(set(losses)) == 1 else ", ".join(map(str, losses))

@@ -1,0 +1,94 @@
+"""What a check is, and how a list of them is run.
+
+A check is a function of the subject on its stage. It returns a sentence, or nothing, where the subject passes; it
+raises :class:`Failed` where it does not, and :class:`NotRun` where the check has nothing to say about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+import attrs
+
+from dpframe.errors import DPFrameError
+from dpframe.testing.report import Finding, Report
+
+
+class Failed(Exception):
+    """The subject breaks its contract."""
+
+
+class NotRun(Exception):
+    """The check does not apply."""
+
+
+@attrs.frozen
+class Check:
+    """One named check of a role."""
+
+    name: str
+    about: str
+    run: Callable[[Any], str | None] = attrs.field(repr=False)
+
+
+ROLES = ("mechanism", "statistic", "postprocessor", "accountant", "bound oracle")
+CHECKS: dict[str, list[Check]] = {role: [] for role in ROLES}
+
+MODULES = ("values", "mechanism", "statistic", "postprocessor", "accountant", "oracle", "package")
+"""The modules of this package that hold checks."""
+
+CheckFunction = Callable[[Any], str | None]
+
+
+def check(*roles: str) -> Callable[[CheckFunction], CheckFunction]:
+    """Add a function to the kit: its name is the check's, its docstring says what the check is about."""
+
+    def added(function: CheckFunction) -> CheckFunction:
+        name = function.__name__.replace("_", "-")
+        about = (function.__doc__ or "").strip().splitlines()[0]
+        for role in roles:
+            CHECKS[role].append(Check(name, about, function))
+        return function
+
+    return added
+
+
+def kit() -> dict[str, list[Check]]:
+    """Every check of the kit, by role, in the order in which they run."""
+    for module in MODULES:
+        import_module(f"dpframe.testing.{module}")
+    return CHECKS
+
+
+def run(role: str, subject: str, stage: Any, without: Iterable[str] = ()) -> Report:
+    """All checks of a role on one subject, but for those left out by name."""
+    left_out = set(without)
+    findings = tuple(_finding(each, stage) for each in kit()[role] if each.name not in left_out)
+    return Report(subject=subject, role=role, findings=findings)
+
+
+def _finding(each: Check, stage: Any) -> Finding:
+    try:
+        return Finding(check=each.name, outcome="passed", detail=each.run(stage) or "")
+    except NotRun as reason:
+        return Finding(check=each.name, outcome="not run", detail=str(reason))
+    except Failed as reason:
+        return Finding(check=each.name, outcome="failed", detail=str(reason))
+    except Exception as error:  # whatever the subject raises where it must not
+        return Finding(check=each.name, outcome="failed", detail=f"{type(error).__name__}: {error}")
+
+
+@contextmanager
+def refusals_are_not_run(what: str) -> Iterator[None]:
+    """Turn errors of the subject into NotRun, where another check is about them."""
+    try:
+        yield
+    except (Failed, NotRun):
+        raise
+    except DPFrameError as error:
+        raise NotRun(f"{what}: {error}") from error
+    except Exception as error:
+        raise NotRun(f"{what}: {type(error).__name__}") from error

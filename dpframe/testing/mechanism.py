@@ -1,0 +1,284 @@
+"""Checks of a mechanism: its stated loss, the order of a run, its randomness, and what it does to neighbours."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+import attrs
+import numpy as np
+
+from dpframe import planfile, registry
+from dpframe.accounting.auto import accountant
+from dpframe.auditing import audits
+from dpframe.auditing.pairs import cells
+from dpframe.hookspecs import hookimpl
+from dpframe.inputs import Ref, inputs
+from dpframe.losses import PrivacyLoss
+from dpframe.noise import Keystream, Random
+from dpframe.private import PrivateData
+from dpframe.rows import Rows
+from dpframe.testing import statistic as statistic_checks
+from dpframe.testing.checks import CHECKS, Failed, NotRun, check, refusals_are_not_run
+from dpframe.testing.stage import DELTA, MechanismStage, Recorder, known, pairs, read, some_rows, traced, twice
+
+STREAMS = 1500  # releases that must all draw something new
+LEVELS = [2.0**power for power in range(-10, 11)]
+FAILED_RELEASE = "a release failed, which serves-any-data is about"
+
+
+def _losses(stage: MechanismStage, rows: Rows, level: float) -> tuple[PrivacyLoss, ...]:
+    loss = stage.subject.loss(rows, level)
+    return loss if isinstance(loss, tuple) else (loss,)
+
+
+@check("mechanism")
+def plan_file_round_trip(stage: MechanismStage) -> None:
+    """A plan with it, written to TOML and read back, is the same plan with the same hash."""
+    with known(type(stage.subject), "mechanism"):
+        for plan in stage.plans:
+            again = planfile.loads(planfile.dumps(plan))
+            if again != plan or again.content_hash != plan.content_hash:
+                raise Failed("the plan read back differs: a parameter does not survive being written down")
+
+
+@check("mechanism")
+def loss_is_public(stage: MechanismStage) -> None:
+    """Its loss is stated without data, without inputs and without the dimension, and is always the same."""
+    mechanism: Any = stage.subject
+    references = {name: Ref(name) for name, _, value in inputs(mechanism) if value is not None}
+    unresolved = attrs.evolve(mechanism, **references)
+    for rows in stage.rows:
+        stated = mechanism.loss(rows, 1.0)
+        unbound = rows if rows.columns is not None else attrs.evolve(rows, dim=None)
+        for other in (mechanism.loss(rows, 1.0), unresolved.loss(rows, 1.0), unresolved.loss(unbound, 1.0)):
+            if stated != other:
+                raise Failed(f"its loss at level 1 is {stated} and also {other}")
+        if not all(isinstance(loss, PrivacyLoss) for loss in _losses(stage, rows, 1.0)):
+            raise Failed(f"loss() gives {stated!r}, which is no privacy loss")
+
+
+@check("mechanism")
+def loss_grows_with_level(stage: MechanismStage) -> None:
+    """A larger level costs more, from one in a thousand to a thousand."""
+    composed = accountant("auto")
+    for rows in stage.rows:
+        costs = [composed.epsilon(_losses(stage, rows, level), 1e-6) for level in LEVELS]
+        for at, (cheap, dear) in enumerate(itertools.pairwise(costs)):
+            if not dear > cheap:
+                raise Failed(f"level {LEVELS[at + 1]:g} costs epsilon={dear:.6g}, level {LEVELS[at]:g} {cheap:.6g}")
+
+
+@check("mechanism")
+def serves_any_data(stage: MechanismStage) -> str:
+    """No data makes it fail, and what it gives has one kind and one shape: no rows, huge rows, not a number."""
+    tried = 0
+    for plan in stage.plans:
+        rows = plan.rows
+        dim, coordinates = rows.known_dim, some_rows(rows)
+        nothing, lost = np.zeros((0, dim)), np.full((3, dim), np.nan)
+        made = [nothing, np.zeros((1, dim)), coordinates[:1], coordinates, lost, np.vstack([coordinates, lost])]
+        shapes = set()
+        for number, data in enumerate(made):
+            value = stage.released(plan, read(plan, cells(rows, data)), Random(Keystream.insecure(number)))
+            shapes.add((type(value).__name__, value.array.shape))
+            tried += 1
+        if len(shapes) > 1:
+            raise Failed(f"what it gives depends on the data: {sorted(map(str, shapes))}")
+    return f"{tried} data sets"
+
+
+class Journal:
+    """A source of rows that writes down when it is read, beside the charge and the draws."""
+
+    def __init__(self, data: Any) -> None:
+        self.data, self.events = data, []  # type: ignore[var-annotated]
+
+    def __iter__(self) -> Iterator[Any]:
+        self.events.append("read")
+        yield self.data
+
+    @hookimpl
+    def dpframe_before_charge(self) -> None:
+        self.events.append("charge")
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Write down the charge, and every word taken from any keystream."""
+        take = Keystream.take
+
+        def noted(stream: Keystream, count: int) -> Any:
+            self.events.append("draw")
+            return take(stream, count)
+
+        with registry.observing(self), mock.patch.object(Keystream, "take", noted):
+            yield
+
+
+@check("mechanism")
+def charge_read_draw(stage: MechanismStage) -> None:
+    """Building, pricing and explaining a plan draws nothing; a run charges, then reads, then draws."""
+    for rows in stage.rows:
+        journal = Journal(cells(rows, some_rows(rows)[:5]))
+        watching = journal.listening()
+        with refusals_are_not_run(FAILED_RELEASE), known(type(stage.subject), "mechanism"), watching:
+            plan = stage.plan(rows)
+            plan.explain()
+            if journal.events:
+                raise Failed("randomness is drawn before the charge, while the plan is built or explained")
+            plan.run(journal)
+        order = [event for at, event in enumerate(journal.events) if event not in journal.events[:at]]
+        if order != ["charge", "read", "draw"][: len(order)]:
+            raise Failed(f"a run goes {' → '.join(order)} instead of charge → read → draw")
+
+
+@check("mechanism")
+def own_stream_only(stage: MechanismStage) -> None:
+    """The same stream and data give the same value, whatever the global generators; those are left alone."""
+    for plan in stage.plans:
+        data = read(plan, pairs(plan.rows)[1].one)
+        with refusals_are_not_run(FAILED_RELEASE):
+            one, other, touched = twice(lambda: stage.released(plan, data, Random(Keystream.insecure(7))))  # noqa: B023
+        if touched:
+            raise Failed("it draws from a global generator instead of the stream it is handed")
+        if one != other:
+            raise Failed("the same stream and data give different values: it draws from elsewhere or keeps a state")
+
+
+@check("mechanism")
+def fresh_randomness(stage: MechanismStage) -> str:
+    """Different streams give different random words: no noise is used twice, and its seeds are not few."""
+    plan = stage.plans[0]
+    data, stream = read(plan, pairs(plan.rows)[1].one), Keystream.insecure(11)
+    taken: list[list[bytes]] = []
+    with refusals_are_not_run(FAILED_RELEASE), _noting(taken):
+        for number in range(STREAMS):
+            taken.append([])
+            stage.released(plan, data, Random(stream.child(str(number))))
+    if any(taken) and not all(taken):
+        raise Failed(f"only {sum(map(bool, taken))} of {STREAMS} releases draw: noise is kept and used again")
+    words = [block for release in taken for block in release]
+    if len(set(words)) < len(words):
+        raise Failed(f"{STREAMS} streams give {len(words)} draws, but only {len(set(words))} different ones")
+    return f"{STREAMS} streams"
+
+
+@contextmanager
+def _noting(taken: list[list[bytes]]) -> Iterator[None]:
+    """Write down every block of random words, under the release that is last in the list."""
+    take = Keystream.take
+
+    def noted(stream: Keystream, count: int) -> Any:
+        position, words = take(stream, count)
+        if count:
+            taken[-1].append(words.tobytes())
+        return position, words
+
+    with mock.patch.object(Keystream, "take", noted):
+        yield
+
+
+@check("mechanism")
+def replay(stage: MechanismStage) -> str:
+    """With one stream, neighbours take the same way through the code and ask for the same noise."""
+    if stage.subject.draws_depend_on_data:
+        raise NotRun("its draws depend on the data, as it declares; stated-loss audits it")
+    package = type(stage.subject).__module__
+    package = package if package.startswith("dpframe.") else package.partition(".")[0]
+    compared = 0
+    for plan in stage.plans:
+        for pair in pairs(plan.rows):
+            records = []
+            for data in (pair.one, pair.other):
+                log: list[tuple[Any, ...]] = []
+                private = read(plan, data)
+                with refusals_are_not_run(FAILED_RELEASE):
+                    recorder = Recorder(Keystream.insecure(5), log)
+                    _, lines = traced(package, lambda: stage.released(plan, private, recorder))  # noqa: B023
+                records.append((log, lines))
+            if records[0][0] != records[1][0]:
+                differing = [both for both in zip(records[0][0], records[1][0], strict=False) if both[0] != both[1]]
+                told = f": {differing[0][0]} and {differing[0][1]}" if differing else ""
+                raise Failed(f"{pair.name}: neighbours ask for different noise{told}")
+            if records[0][1] != records[1][1]:
+                raise Failed(f"{pair.name}: neighbours take different ways through the code")
+            compared += 1
+    return f"{compared} pairs"
+
+
+@check("mechanism")
+def keeps_no_data(stage: MechanismStage) -> None:
+    """After a release nothing holds on to the statistics that were handed over."""
+    for plan in stage.plans:
+        private = read(plan, pairs(plan.rows)[1].one)
+        watched = [_Watched.of(part) for statistic in private.statistics for part in private.parts(statistic).values()]
+        copies = iter(watched)
+        handed = PrivateData(
+            private.rows,
+            statistics={
+                statistic: {name: next(copies) for name in private.parts(statistic)} for statistic in private.statistics
+            },
+        )
+        alive = [weakref.ref(part) for part in watched]
+        with refusals_are_not_run(FAILED_RELEASE):
+            value = stage.released(plan, handed, Random(Keystream.insecure(3)))
+        del watched, copies, handed, private
+        gc.collect()
+        if any(reference() is not None for reference in alive):
+            raise Failed("private statistics are still held after the release, by the mechanism or in its value")
+        del value
+
+
+class _Watched(np.ndarray[Any, Any]):
+    """An array whose end can be watched, together with everything that views it."""
+
+    @classmethod
+    def of(cls, array: Any) -> _Watched:
+        return np.array(array).view(cls)
+
+
+@check("mechanism")
+def stated_loss(stage: MechanismStage) -> str:
+    """Audits find no more loss than stated, near the total variation and at delta = 0.01, for both relations."""
+    told = []
+    for plan in stage.plans:
+        losses = plan.pricing.all_losses
+        middle = min(accountant("auto").delta(losses, 0.05), 0.999)
+        with refusals_are_not_run(FAILED_RELEASE):
+            found = audits(
+                plan,
+                deltas=sorted({DELTA, max(middle, DELTA)}),
+                trials=stage.trials,
+                false_alarm=1e-7,
+                neighbours=stage.neighbours,
+                insecure_seed=13,
+            )
+        for audit in found:
+            if audit.violated:
+                raise Failed(
+                    f"{audit.neighbors}, {audit.pair}: it states epsilon={audit.claim:.4g} at delta={audit.delta:.4g}, "
+                    f"but epsilon is above {audit.bound:.4g}"
+                )
+        told.append(f"{plan.rows.neighbors}: above {found[0].bound:.3g} of {found[0].claim:.3g} stated")
+    return "; ".join(told)
+
+
+def _on_its_statistics(name: str) -> Any:
+    """A check of statistics, for each statistic that the mechanism reads."""
+    (found,) = [each for each in CHECKS["statistic"] if each.name == name]
+
+    def run(stage: MechanismStage) -> str | None:
+        told = [found.run(each) for each in stage.statistics]
+        return "; ".join(filter(None, told))
+
+    run.__name__, run.__doc__ = name.replace("-", "_"), found.about
+    return run
+
+
+for _each in statistic_checks.OF_MECHANISMS_TOO:
+    check("mechanism")(_on_its_statistics(_each))

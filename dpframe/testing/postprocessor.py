@@ -1,0 +1,58 @@
+"""Checks of a post-processor: a pure function of released values, of the kind it says."""
+
+from __future__ import annotations
+
+import inspect
+
+import attrs
+
+from dpframe.errors import PlanError
+from dpframe.inputs import check_kinds, inputs
+from dpframe.interfaces import PostProcessor
+from dpframe.kinds import Kind
+from dpframe.private import PrivateData
+from dpframe.testing.checks import Failed, check, refusals_are_not_run
+from dpframe.testing.stage import twice
+
+
+@attrs.frozen(eq=False)
+class PostProcessorStage:
+    """A post-processor whose inputs are values."""
+
+    subject: PostProcessor
+
+    def __attrs_post_init__(self) -> None:
+        for name, _, value in inputs(self.subject):
+            if value is not None and not isinstance(value, Kind):
+                raise PlanError(f"to check {self.subject.name!r}, give a value in {name}=, not a reference.")
+
+
+@check("postprocessor")
+def nothing_private(stage: PostProcessorStage) -> None:
+    """It asks for nothing but released values: apply() takes no arguments, and no field holds private data."""
+    asked = list(inspect.signature(stage.subject.apply).parameters)
+    if asked:
+        raise Failed(f"apply() asks for {', '.join(asked)}; all it may use are its declared inputs")
+    for field in attrs.fields(type(stage.subject)):  # type: ignore[arg-type]
+        if isinstance(getattr(stage.subject, field.name), PrivateData):
+            raise Failed(f"its field {field.name!r} holds private data")
+
+
+@check("postprocessor")
+def kind_honoured(stage: PostProcessorStage) -> None:
+    """The result has the kind that a plan expects of it."""
+    with refusals_are_not_run("apply() cannot be called, which nothing-private is about"):
+        inspect.signature(stage.subject.apply).bind()
+    expected = stage.subject.output(check_kinds(stage.subject, "it", {}))
+    value = stage.subject.apply()
+    if not isinstance(value, expected):
+        raise Failed(f"it gives a {type(value).__name__} instead of {expected.title}")
+
+
+@check("postprocessor")
+def pure_function(stage: PostProcessorStage) -> None:
+    """The same inputs give the same bits, whatever the global generators, which are left alone."""
+    with refusals_are_not_run("apply() fails, which kind-honoured is about"):
+        one, other, touched = twice(stage.subject.apply)
+    if touched or (type(one), one.array.tobytes()) != (type(other), other.array.tobytes()):
+        raise Failed("it draws from a global generator or keeps a state; a post-processor must be a pure function")

@@ -1,0 +1,70 @@
+"""What the kit found: one line for each check, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+
+from dpframe.render import Printable, table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+@attrs.frozen(kw_only=True)
+class Finding:
+    """The outcome of one check.
+
+    Args:
+        check: its name.
+        outcome: "passed", "failed", or "not run".
+        detail: what was found, or why it was not run.
+    """
+
+    check: str
+    outcome: Literal["passed", "failed", "not run"]
+    detail: str = ""
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class Report(Printable):
+    """The outcome of all checks on one object.
+
+    Args:
+        subject: what was checked.
+        role: "mechanism", "statistic", "postprocessor", "accountant" or "bound oracle".
+        findings: one for each check of the role.
+    """
+
+    subject: str
+    role: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The names of the checks that failed."""
+        return tuple(finding.check for finding in self.findings if finding.outcome == "failed")
+
+    @property
+    def summary(self) -> str:
+        """How many checks ran, and why others did not."""
+        count = {
+            outcome: [finding for finding in self.findings if finding.outcome == outcome]
+            for outcome in ("passed", "failed", "not run")
+        }
+        told = f"{self.role} {self.subject}: {len(count['passed'])} checks passed, {len(count['failed'])} failed"
+        reasons = "; ".join(f"{finding.check}: {finding.detail}" for finding in count["not run"])
+        return f"{told}, {len(count['not run'])} not run" + (f" ({reasons})" if reasons else "")
+
+    def assert_passed(self) -> None:
+        """Raise AssertionError with all that was found, unless no check failed."""
+        if self.failed:
+            raise AssertionError(f"{self.summary}\n{self}")
+
+    def to_json(self) -> str:
+        return json.dumps(attrs.asdict(self), indent=1)
+
+    def __rich__(self) -> RenderableType:
+        return table([attrs.asdict(finding) for finding in self.findings])

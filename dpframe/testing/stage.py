@@ -1,0 +1,200 @@
+"""Made-up promises and data for the checks, and instruments that record what a subject does."""
+
+from __future__ import annotations
+
+import itertools
+import random as standard_random
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from types import FrameType
+from typing import Any
+
+import attrs
+import numpy as np
+
+from dpframe import registry, runner
+from dpframe.auditing.pairs import Pair, built_in, cells
+from dpframe.budget import Budget
+from dpframe.errors import PlanError
+from dpframe.interfaces import Mechanism, Statistic
+from dpframe.kinds import Kind
+from dpframe.lattice import FloatArray
+from dpframe.noise import Keystream, Random
+from dpframe.plan import Plan
+from dpframe.private import Chunk, Parts, PrivateData
+from dpframe.rows import NEIGHBORS, Rows
+from dpframe.sources import open_source
+from dpframe.steps import Step
+
+DELTA = 1e-2
+DIM, CONTRIBUTIONS = 3, 2
+
+
+def promises(subject: Mechanism | Statistic, rows: Rows | None) -> list[Rows]:
+    """The promise for both relations: the one given, or else the first of ours that the subject does not refuse."""
+    ours = [
+        Rows(norm=1.0, dim=DIM, contributions=CONTRIBUTIONS, center=center, neighbors="replace")
+        for center in (False, True)
+    ]
+    refusal: PlanError | None = None
+    for candidate in ours if rows is None else [rows]:
+        try:
+            bound = candidate.bind(candidate.dim or DIM)
+            for part in (subject, *(subject.reads() if isinstance(subject, Mechanism) else ())):
+                part.check(bound)
+        except PlanError as error:
+            refusal = error
+        else:
+            return [attrs.evolve(bound, neighbors=relation) for relation in NEIGHBORS]
+    raise PlanError(f"{subject.name!r} refuses the promise to be checked under; say rows=. It says: {refusal}")
+
+
+@attrs.frozen(eq=False, slots=False)
+class MechanismStage:
+    """A mechanism under a promise for each relation, with its level solved from a budget."""
+
+    subject: Mechanism
+    rows: list[Rows]
+    epsilon: float
+    trials: int
+    neighbours: tuple[Any, ...]
+
+    @cached_property
+    def plans(self) -> list[Plan]:
+        return [self.plan(rows) for rows in self.rows]
+
+    def plan(self, rows: Rows) -> Plan:
+        """A plan that releases it once."""
+        budget = Budget(epsilon=self.epsilon, delta=DELTA)
+        return Plan(rows=rows, budget=budget, steps=[Step(name="release", action=self.subject)])
+
+    @property
+    def statistics(self) -> list[StatisticStage]:
+        return [StatisticStage(statistic, self.rows) for statistic in self.subject.reads()]
+
+    def released(self, plan: Plan, data: PrivateData, random: Random) -> Kind:
+        return runner.act(plan, plan.steps[0], data, {}, random)
+
+
+@attrs.frozen(eq=False)
+class StatisticStage:
+    """A statistic under a promise for each relation."""
+
+    subject: Statistic
+    rows: list[Rows]
+
+    def parts(self, rows: Rows, coordinates: FloatArray) -> Parts:
+        """The parts of these rows, as one chunk."""
+        with np.errstate(all="ignore"):
+            return self.subject.partial(Chunk(rows, rows.map(cells(rows, coordinates))))
+
+
+def read(plan: Plan, data: Any) -> PrivateData:
+    """What a run would hand to the mechanism."""
+    return runner.read(plan, open_source(data, plan.rows), list(plan.steps), {})
+
+
+def pairs(rows: Rows) -> list[Pair]:
+    return built_in(rows)
+
+
+def some_rows(rows: Rows) -> FloatArray:
+    """Rows of all lengths and directions, from none to far beyond the norm, and on the edge of the lattice."""
+    dim, length = rows.known_dim, 1.0 if rows.released_norm else rows.length
+    random = np.random.default_rng(20)  # made-up data needs no secrecy
+    directions = [
+        *np.eye(dim),
+        *(np.array(signs) / np.sqrt(dim) for signs in itertools.product((1.0, -1.0), repeat=min(dim, 4)) if dim <= 4),
+        *(row / np.linalg.norm(row) for row in random.standard_normal((12, dim))),
+    ]
+    edge = 1.0 + np.array([-1e-5, -1e-9, 0.0, 1e-9, 1e-5])
+    lengths = [*edge, 1e-300, 1e-6, 0.5, 2.0, 1e3, 1e151, 1e300]
+    made = [length * size * direction for direction in directions for size in lengths]
+    return np.array([np.zeros(dim), *made, *(-row for row in made[: len(lengths) * dim])])
+
+
+class Recorder(Random):
+    """A source that writes down what was asked of it."""
+
+    def __init__(self, keystream: Keystream, log: list[tuple[Any, ...]]) -> None:
+        super().__init__(keystream)
+        object.__setattr__(self, "log", log)
+
+    log: list[tuple[Any, ...]]
+
+    def child(self, name: str) -> Recorder:
+        self.log.append(("child", name))
+        return Recorder(self.keystream.child(name), self.log)
+
+    def gaussian(self, scale: float, size: int | tuple[int, ...]) -> Any:
+        self.log.append(("gaussian", float(scale), size))
+        return super().gaussian(scale, size)
+
+    def laplace(self, scale: float, size: int | tuple[int, ...]) -> Any:
+        self.log.append(("laplace", float(scale), size))
+        return super().laplace(scale, size)
+
+    def exponential_choice(self, costs: Any, rate: Any) -> int:
+        self.log.append(("exponential choice", len(costs), rate))
+        return super().exponential_choice(costs, rate)
+
+    def words(self, count: int) -> Any:
+        self.log.append(("words", count))
+        return super().words(count)
+
+
+def traced(package: str, work: Callable[[], Any]) -> tuple[Any, list[tuple[str, int]]]:
+    """What a call returns, and the lines of a package that it passed through, in order."""
+    lines: list[tuple[str, int]] = []
+
+    def local(frame: FrameType, event: str, _: Any) -> Any:
+        if event == "line":
+            lines.append((frame.f_code.co_filename, frame.f_lineno))
+        return local
+
+    def tracer(frame: FrameType, _: str, __: Any) -> Any:
+        name = frame.f_globals.get("__name__", "")
+        return local if name == package or name.startswith(f"{package}.") else None
+
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        return work(), lines
+    finally:
+        sys.settrace(before)
+
+
+def twice(work: Callable[[], Any]) -> tuple[Any, Any, bool]:
+    """What two calls return while the global generators are seeded differently, and whether those were drawn from."""
+    kept = _global_states()
+    results, touched = [], False
+    try:
+        for seed in (1, 2):
+            standard_random.seed(seed)
+            np.random.seed(seed)
+            before = repr(_global_states())
+            results.append(work())
+            touched |= before != repr(_global_states())
+    finally:
+        standard_random.setstate(kept[0])
+        np.random.set_state(kept[1])
+    return results[0], results[1], touched
+
+
+def _global_states() -> tuple[Any, Any]:
+    return standard_random.getstate(), np.random.get_state(legacy=False)
+
+
+@contextmanager
+def known(cls: type, role: str) -> Iterator[None]:
+    """Make a class known by its name for a while, unless it is already."""
+    if cls in registry.classes(role):
+        yield
+        return
+    registry.register(cls)
+    try:
+        yield
+    finally:
+        registry.unregister(cls)

@@ -1,0 +1,124 @@
+"""Checks of a statistic: exact integers, each row's share by itself, and the sensitivity that is declared."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dpframe.auditing.pairs import cells
+from dpframe.lattice import FloatArray
+from dpframe.private import Chunk
+from dpframe.rows import Rows
+from dpframe.testing.checks import Failed, check
+from dpframe.testing.stage import StatisticStage, some_rows
+
+OF_MECHANISMS_TOO = ("exact-integers", "declared-sensitivity", "adds-up", "not-a-number", "keeps-no-rows")
+
+
+@check("statistic")
+def exact_integers(stage: StatisticStage) -> None:
+    """Its parts are integer arrays, and each has a declared sensitivity of positive integers."""
+    for rows in stage.rows:
+        parts, declared = stage.parts(rows, some_rows(rows)[:4]), stage.subject.sensitivity(rows)
+        if set(parts) != set(declared):
+            raise Failed(f"its parts are {sorted(parts)}, but the sensitivity is declared for {sorted(declared)}")
+        for name, part in parts.items():
+            if np.asarray(part).dtype.kind not in "iuO":
+                raise Failed(f"its part {name!r} is {np.asarray(part).dtype}; only integers add up exactly")
+            bound = declared[name]
+            if not all(isinstance(number, int) and number > 0 for number in (bound.l2_squared, bound.l1 or 1)):
+                raise Failed(f"the sensitivity of {name!r} must be positive integers")
+
+
+@check("statistic")
+def declared_sensitivity(stage: StatisticStage) -> str:
+    """One person moves no part by more than declared, in exact integers, on random and adversarial neighbours."""
+    closest = 0.0
+    for rows in stage.rows:
+        shares = [_integers(stage.parts(rows, row[None])) for row in some_rows(rows)]
+        for name, declared in stage.subject.sensitivity(rows).items():
+            values = np.array([share[name] for share in shares], dtype=object)
+            if rows.neighbors == "replace":
+                moved = [values[i] - values[j] for i in range(len(values)) for j in range(i)]
+            else:
+                moved = list(values)
+            farthest = max(int((step**2).sum()) for step in moved) * rows.contributions**2
+            if farthest > declared.l2_squared:
+                raise Failed(_exceeded(rows, name, "squared L2", declared.l2_squared, farthest))
+            if declared.l1 is not None:
+                most = max(int(np.abs(step).sum()) for step in moved) * rows.contributions
+                if most > declared.l1:
+                    raise Failed(_exceeded(rows, name, "L1", declared.l1, most))
+            closest = max(closest, (farthest / declared.l2_squared) ** 0.5)
+    return f"reached to {closest:.4f}"
+
+
+def _exceeded(rows: Rows, name: str, norm: str, declared: int, found: int) -> str:
+    return (
+        f"under {rows.neighbors!r} with {rows.contributions} rows a person moves {name!r} by {found} in {norm}; "
+        f"declared is {declared}"
+    )
+
+
+def _integers(parts: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: np.asarray(part).astype(object).ravel() for name, part in parts.items()}
+
+
+@check("statistic")
+def adds_up(stage: StatisticStage) -> None:
+    """The parts of all rows are the sum of the parts of each, in any order and any split; of no rows, zero."""
+    for rows in stage.rows:
+        made = some_rows(rows)
+        whole = _integers(stage.parts(rows, made))
+        alone = [_integers(stage.parts(rows, row[None])) for row in made]
+        shuffled = np.random.default_rng(4).permutation(len(made))
+        splits = {
+            "one by one": alone,
+            "in three chunks": [_integers(stage.parts(rows, part)) for part in np.array_split(made, 3)],
+            "in another order": [_integers(stage.parts(rows, made[shuffled]))],
+            "with an empty chunk": [whole, _integers(stage.parts(rows, made[:0]))],
+        }
+        for told, parts in splits.items():
+            for name, total in whole.items():
+                if (sum(part[name] for part in parts) != total).any():
+                    raise Failed(f"{name!r} does not add up {told}: a row's share must depend on that row alone")
+
+
+@check("statistic")
+def not_a_number(stage: StatisticStage) -> None:
+    """A row with a cell that is not finite contributes nothing, and nothing is raised or warned of."""
+    for rows in stage.rows:
+        made = some_rows(rows)[:20]
+        clean = _integers(stage.parts(rows, made))
+        for poison in (np.nan, np.inf, -np.inf):
+            for place in range(rows.known_dim):
+                lost = made.copy()
+                lost[:, place] = poison
+                mixed = _integers(stage.parts(rows, _interleaved(made, lost)))
+                if rows.columns is None and any((mixed[name] != clean[name]).any() for name in clean):
+                    raise Failed(f"rows with {poison} in one cell change {sorted(clean)}: they pass the clip")
+
+
+def _interleaved(one: FloatArray, other: FloatArray) -> FloatArray:
+    mixed = np.empty((2 * len(one), one.shape[1]))
+    mixed[::2], mixed[1::2] = one, other
+    return mixed
+
+
+@check("statistic")
+def keeps_no_rows(stage: StatisticStage) -> None:
+    """After it has looked at a chunk, nothing holds on to it: the data is read once."""
+    for rows in stage.rows:
+        coordinates = np.array(rows.map(cells(rows, some_rows(rows)[:6])))
+        chunk = Chunk(rows, coordinates)
+        alive: list[weakref.ref[Any]] = [weakref.ref(chunk), weakref.ref(coordinates)]
+        parts = stage.subject.partial(chunk)
+        del chunk, coordinates
+        gc.collect()
+        if any(reference() is not None for reference in alive):
+            raise Failed("rows are still held after the statistic has looked at them")
+        del parts

@@ -1,0 +1,52 @@
+"""The kit as one line of a pytest module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from dpframe.errors import PlanError
+from dpframe.testing.report import Report
+
+
+def conformance(*subjects: Any, **options: Any) -> Callable[..., None]:
+    """A test for each of these objects that runs every check which applies to it.
+
+    Assign it to a name that pytest collects::
+
+        test_conformance = conformance(LaplaceEigenvalues(k=2))
+
+    Every test prints how many checks ran and why others did not, and writes its table to pytest's cache, in
+    ``.pytest_cache/d/dpframe-conformance``.
+
+    Args:
+        subjects: mechanisms, statistics, post-processors, accountants and bound oracles, with their parameters.
+        options: passed on to ``check_mechanism`` and its like.
+    """
+    import pytest
+
+    if not subjects:
+        raise PlanError("conformance takes the objects to check, such as LaplaceEigenvalues(k=2).")
+    labels = [f"{subject.name}-{number}" for number, subject in enumerate(subjects)]
+
+    @pytest.mark.parametrize(("subject", "label"), list(zip(subjects, labels, strict=True)), ids=labels)
+    def test_conformance(
+        subject: Any, label: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        from dpframe.testing import check
+
+        report = check(subject, **options)
+        _written(report, request, label)
+        with capsys.disabled():
+            print(f"\n{report.summary}")
+        report.assert_passed()
+
+    collected: Callable[..., None] = test_conformance
+    return collected
+
+
+def _written(report: Report, request: Any, label: str) -> None:
+    cache = getattr(request.config, "cache", None)  # absent with -p no:cacheprovider
+    if cache is not None:
+        Path(cache.mkdir("dpframe-conformance"), f"{label}.json").write_text(report.to_json(), encoding="utf-8")
