@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
 
 import attrs
 import numpy as np
@@ -81,18 +82,15 @@ class PrivateQuantile(Mechanism):
 
     @property
     def _fraction(self) -> Fraction:
-        return Fraction(self.quantile).limit_denominator(DENOMINATOR)
+        return _fraction(self.quantile)
 
     @property
     def grid(self) -> tuple[float, ...]:
         """The candidates, all public."""
-        spaced = np.geomspace if self.column is None else np.linspace
-        return tuple(spaced(self._low, self.high, self.points).tolist())
+        return _grid(self._low, self.high, self.points, self.column is None)
 
     def reads(self) -> tuple[Statistic, ...]:
-        if self.column is None:
-            return (NormHistogram(edges=self.grid),)
-        return (ColumnHistogram(column=self.column, edges=self.grid),)
+        return (_histogram(self.column, self.grid),)
 
     def loss(self, rows: Rows, level: float) -> PrivacyLoss:
         return BoundedRange(epsilon=level)
@@ -103,8 +101,8 @@ class PrivateQuantile(Mechanism):
         return Scalar(self.grid[random.exponential_choice(self.costs(counts), rate)])
 
     def log_density(self, value: Kind, data: PrivateData, level: float) -> float:
-        costs = self.costs(data.parts(self.reads()[0])["counts"])
-        return -level * costs[self.grid.index(float(value.array))] / self.cost_range(data.rows)
+        cost = self.costs(data.parts(self.reads()[0])["counts"])[self.grid.index(float(value.array))]
+        return -level * cost / self.cost_range(data.rows)
 
     def costs(self, counts: IntArray) -> list[int]:
         """The integer cost of each grid point: b·|(1−q)·below − q·above| for q = a/b."""
@@ -121,3 +119,18 @@ class PrivateQuantile(Mechanism):
     def noise(self, rows: Rows, level: float) -> Mapping[str, float]:
         """The rank error that the choice makes with probability 1/e per grid point, in rows."""
         return {"rank (rows)": self.cost_range(rows) / self._fraction.denominator / level}
+
+
+@lru_cache(maxsize=64)
+def _fraction(quantile: float) -> Fraction:
+    return Fraction(quantile).limit_denominator(DENOMINATOR)
+
+
+@lru_cache(maxsize=64)
+def _grid(low: float, high: float, points: int, in_ratios: bool) -> tuple[float, ...]:
+    return tuple((np.geomspace if in_ratios else np.linspace)(low, high, points).tolist())
+
+
+@lru_cache(maxsize=64)
+def _histogram(column: str | int | None, grid: tuple[float, ...]) -> Statistic:
+    return NormHistogram(edges=grid) if column is None else ColumnHistogram(column=column, edges=grid)

@@ -84,8 +84,9 @@ class SymmetricGaussian(dp.Mechanism):
     def log_density(self, value: dp.Kind, data: dp.PrivateData, level: float) -> float:
         diagonal, off_diagonal = self._lattice_scales(data.rows, level)
         noise = value.array / data.rows.step**2 - data.moment
-        on, off = np.diagonal(noise) / diagonal, noise[np.triu_indices(len(noise), 1)] / off_diagonal
-        return -float(on @ on + off @ off) / 2
+        on_diagonal = float(np.square(np.diagonal(noise)).sum())
+        above = (float(np.square(noise).sum()) - on_diagonal) / 2
+        return -(on_diagonal / diagonal**2 + above / off_diagonal**2) / 2
 
     def _lattice_scales(self, rows: dp.Rows, level: float) -> tuple[float, float]:
         """Standard deviations on and off the diagonal, in lattice units, rounded up."""
