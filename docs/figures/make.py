@@ -6,8 +6,10 @@ Needs matplotlib. ``data-flow.svg`` is written by hand.
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 
+import attrs
 import matplotlib as mpl
 import numpy as np
 
@@ -16,7 +18,11 @@ mpl.use("svg")
 import matplotlib.pyplot as plt
 
 import dpframe as dp
-from dpframe_gaussian import classical_level
+from dpframe.auditing.evidence import Terms, visible
+from dpframe.auditing.pairs import built_in
+from dpframe.auditing.trials import Experiment
+from dpframe.noise import Keystream
+from dpframe_gaussian import SymmetricGaussian, classical_level
 
 HERE = Path(__file__).parent
 DELTA = 1e-6
@@ -37,11 +43,11 @@ STYLE = {
 }
 
 
-def exact_level(epsilon: float) -> float:
+def exact_level(epsilon: float, delta: float = DELTA) -> float:
     """The mu that the exact curve allows, as a plan solves it."""
     plan = dp.Plan(
         rows=dp.Rows(norm=1.0, neighbors="add-remove", dim=10),
-        budget=dp.Budget(epsilon=epsilon, delta=DELTA),
+        budget=dp.Budget(epsilon=epsilon, delta=delta),
         steps=[dp.release("moment", "gaussian")],
     )
     return plan.pricing.levels["moment"]
@@ -99,6 +105,79 @@ def lattice() -> None:
     save(figure, "lattice.svg")
 
 
+@attrs.frozen(kw_only=True)
+class LowNoise(SymmetricGaussian):
+    """Gaussian noise 20 % too small for its claim."""
+
+    name = "low-noise"
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
+        return super().release(data, level / 0.8, random)
+
+
+CLAIM = {"epsilon": 2.0, "delta": 1e-2}
+
+
+def event() -> None:
+    """The log-likelihood ratio of releases on two neighbours, and the event that an audit counts."""
+    rows = dp.Rows(norm=1.0, neighbors="add-remove", dim=3)
+    plan = dp.Plan(rows=rows, budget=dp.Budget(**CLAIM), steps=[dp.release("moment", "gaussian")])
+    experiment = Experiment(plan, tuple(built_in(rows)))
+    stream = Keystream.insecure(1)
+    samples = [
+        np.concatenate([experiment.numbers(1, other, dp.Random(stream.child(f"{other} {i}"))) for i in range(4000)])
+        for other in (True, False)
+    ]
+    threshold, bins = 1.0, np.linspace(-4, 4, 65)
+    figure, axes = plt.subplots(figsize=(7.6, 3.6))
+    for sample, colour, label in zip(
+        samples, ("#7f8b97", "#1f5fa8"), ("without the person", "with the person"), strict=True
+    ):
+        axes.hist(sample, bins, density=True, histtype="step", color=colour, lw=1.6, label=label)
+        axes.hist(sample[sample >= threshold], bins, weights=_share(sample, threshold, bins), color=colour, alpha=0.35)
+    axes.axvline(threshold, color="#b3541e", lw=1.4, ls=(0, (4, 3)))
+    axes.text(threshold + 0.08, 0.47, "the event", color="#b3541e")
+    axes.set_xlabel("log-likelihood ratio of a release")
+    axes.set_ylabel("density")
+    axes.set_ylim(0, 0.52)
+    axes.legend(loc="upper left")
+    save(figure, "event.svg")
+
+
+def _share(sample: np.ndarray, threshold: float, bins: np.ndarray) -> np.ndarray:
+    """Weights that make a histogram of the tail as high as that of the whole."""
+    return np.full((sample >= threshold).sum(), 1 / (len(sample) * (bins[1] - bins[0])))
+
+
+def audit() -> None:
+    """What audits of right and of too little noise prove, against the number of releases."""
+    level = exact_level(CLAIM["epsilon"], CLAIM["delta"])
+    counts = np.geomspace(1e3, 1e6, 25)
+    figure, axes = plt.subplots(figsize=(7.6, 4.2))
+    cases = (
+        (1.0, dp.release("m", "gaussian").action, "#1f5fa8", "as claimed"),
+        (0.8, LowNoise(), "#b3541e", "20 % too small"),
+    )
+    for size, mechanism, colour, label in cases:
+        loss = [dp.losses.Gaussian(mu=level / size)]
+        curve = partial(dp.accountant("gdp").delta, loss)
+        reach = dp.accountant("gdp").epsilon(loss, CLAIM["delta"])
+        expected = [
+            visible(curve, reach, Terms(trials=int(count), delta=CLAIM["delta"], false_alarm=1e-6)) for count in counts
+        ]
+        axes.semilogx(counts, expected, color=colour, lw=2, label=f"noise {label}: expected")
+        trials = [1000, 4000, 16_000]
+        found = [dp.audit(mechanism, **CLAIM, trials=count, insecure_seed=count).bound for count in trials]
+        axes.plot(trials, found, "o", color=colour, label=f"noise {label}: audited")
+    axes.axhline(CLAIM["epsilon"], color=INK, lw=1.2, ls=(0, (4, 3)))
+    axes.text(1050, CLAIM["epsilon"] + 0.04, "the claim, ε = 2 at δ = 0.01")
+    axes.set_xlabel("releases on either data set")
+    axes.set_ylabel("ε that is proved")
+    axes.grid(True)
+    axes.legend(loc="lower right")
+    save(figure, "audit.svg")
+
+
 def save(figure: plt.Figure, name: str) -> None:
     figure.savefig(HERE / name, bbox_inches="tight", metadata={"Date": None, "Creator": None})
     plt.close(figure)
@@ -108,3 +187,5 @@ if __name__ == "__main__":
     with plt.rc_context(STYLE):
         noise()
         lattice()
+        event()
+        audit()
