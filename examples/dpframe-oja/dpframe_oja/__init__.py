@@ -1,0 +1,29 @@
+"""The leading direction of private rows by DP-Oja, for dpframe."""
+
+from __future__ import annotations
+
+import dpframe as dp
+from dpframe_oja.recipe import Oja
+from dpframe_oja.release import NoisyOjaSum
+from dpframe_oja.statistic import OjaSum
+from dpframe_oja.update import OjaStep
+
+DPFRAME_API = 1
+
+
+@dp.hookimpl
+def dpframe_statistics() -> list[type[dp.Statistic]]:
+    return [OjaSum]
+
+
+@dp.hookimpl
+def dpframe_mechanisms() -> list[type[dp.Mechanism] | type[dp.Recipe]]:
+    return [NoisyOjaSum, Oja]
+
+
+@dp.hookimpl
+def dpframe_postprocessors() -> list[type[dp.PostProcessor]]:
+    return [OjaStep]
+
+
+__all__ = ["NoisyOjaSum", "Oja", "OjaStep", "OjaSum"]
