@@ -58,6 +58,9 @@ def _parser() -> argparse.ArgumentParser:
     add("plugins", _plugins, "what is installed, and what is set aside and why").add_argument(
         "--json", action="store_true"
     )
+    new = add("new-plugin", _new_plugin, "write a complete package for a mechanism of your own, with its tests")
+    new.add_argument("name", metavar="NAME", help="row-lengths makes the package dpframe-row-lengths")
+    new.add_argument("--directory", metavar="DIR", type=Path, default=Path(), help="where to make its folder")
     explain = add("explain", _explain, "price and forecast of a plan file, before any data is touched")
     explain.add_argument("plan", metavar="PLAN", help="a plan file (TOML)")
     explain.add_argument("--dim", type=int, help="the number of coordinates")
@@ -135,6 +138,13 @@ def _plugins(arguments: argparse.Namespace) -> None:
         for plugin in found
     ]
     _console().print(table(cells))
+
+
+def _new_plugin(arguments: argparse.Namespace) -> None:
+    from dpframe.scaffold import new_plugin
+
+    folder = new_plugin(arguments.name, arguments.directory)
+    print(f"written: {folder}. Next: pip install -e '{folder}[dev]', and its tests with pytest; see its README.md.")
 
 
 def _explain(arguments: argparse.Namespace) -> None:

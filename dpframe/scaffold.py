@@ -1,0 +1,123 @@
+"""A plugin in ten minutes: ``dpframe new-plugin NAME`` writes a complete package to start from.
+
+All names follow from NAME, with or without the prefix ``dpframe-``. For ``row-lengths``:
+
+=============  ========================
+distribution   ``dpframe-row-lengths``
+import         ``dpframe_row_lengths``
+mechanism      ``row-lengths``
+class          ``RowLengthsMechanism``
+=============  ========================
+
+The files are in ``dpframe/templates/plugin``, with ``@name@`` and the like in place of these names.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from dpframe import registry
+from dpframe.errors import DataError, PluginError
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+PREFIX = "dpframe-"
+LONGEST = 32
+"""Longer names would not fit on the lines of the files."""
+
+_WORDS = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_MARK = re.compile(r"@(\w+)@")
+
+
+@attrs.frozen
+class Names:
+    """The names that follow from the one that the user gave.
+
+    Args:
+        mechanism: how plans call the mechanism.
+
+    >>> Names.of("dpframe-row-lengths").package
+    'dpframe_row_lengths'
+    """
+
+    mechanism: str
+
+    @classmethod
+    def of(cls, name: str) -> Names:
+        """The names for NAME; raises PluginError where it cannot be used."""
+        words = name.removeprefix(PREFIX)
+        if not _WORDS.fullmatch(words) or len(words) > LONGEST or words == PREFIX.rstrip("-"):
+            raise PluginError(
+                "the name of a plugin must be small letters, digits and single hyphens, a letter first, at most "
+                f"{LONGEST} characters, such as 'row-lengths' or 'dpframe-row-lengths'; got {name!r}. "
+                "Nothing was written."
+            )
+        if words in {known.name for known in registry.classes("mechanism")}:
+            owner = registry.provider("mechanism", words)
+            told = f"{owner.name} {owner.version}" if owner else registry.HERE
+            raise PluginError(f"the mechanism name {words!r} is already provided by {told}. Nothing was written.")
+        if PREFIX + words in registry.OWN:
+            raise PluginError(f"{PREFIX + words!r} is the name of a plugin of the project itself. Nothing was written.")
+        return cls(words)
+
+    @property
+    def distribution(self) -> str:
+        return PREFIX + self.mechanism
+
+    @property
+    def package(self) -> str:
+        return self.distribution.replace("-", "_")
+
+    @property
+    def class_(self) -> str:
+        return "".join(word.capitalize() for word in self.mechanism.split("-")) + "Mechanism"
+
+    def filled(self, text: str) -> str:
+        """A text of the template with the names in their places."""
+        names = {
+            "distribution": self.distribution,
+            "package": self.package,
+            "mechanism": self.mechanism,
+            "class": self.class_,
+        }
+        return _MARK.sub(lambda mark: names[mark[1]], text)
+
+
+def new_plugin(name: str, directory: Path) -> Path:
+    """Write a complete package for a plugin; its folder.
+
+    Args:
+        name: NAME, from which all names follow.
+        directory: where the folder is made, which must not exist yet. Nothing is left there unless all is written.
+    """
+    names = Names.of(name)
+    folder = directory / names.distribution
+    if folder.exists() or folder.is_symlink():
+        raise DataError(f"{folder} exists already; nothing was written. Choose another name or --directory.")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=directory, prefix=".new-plugin-") as scratch:
+            unfinished = Path(scratch) / names.distribution
+            _write(resources.files("dpframe") / "templates" / "plugin", unfinished, names)
+            unfinished.rename(folder)
+    except OSError as error:
+        raise DataError(f"{folder} cannot be written: {error}.") from None
+    return folder
+
+
+def _write(template: Traversable, target: Path, names: Names) -> None:
+    """Copy a template, file by file."""
+    target.mkdir()
+    for part in template.iterdir():
+        found = target / names.filled(part.name.removesuffix(".template"))
+        if part.is_dir():
+            _write(part, found, names)
+        else:
+            found.write_text(names.filled(part.read_text(encoding="utf-8")), encoding="utf-8")
