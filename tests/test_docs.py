@@ -37,10 +37,12 @@ from dpframe import errors, hookspecs, postprocess
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("**/*.md"), *ROOT.glob("plugins/*/README.md")])
+HERE = sorted([*ROOT.glob("*.md"), *DOCS.glob("**/*.md"), *ROOT.glob("plugins/*/README.md")])
+PAGES = [*HERE, *sorted(ROOT.glob("examples/*/README.md"))]  # the last ones run where they are installed: test_examples
 TERMINAL = {"COLUMNS": "100"}  # the width of a report follows the terminal
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+each_page_here = pytest.mark.parametrize("page", HERE, ids=lambda page: page.relative_to(ROOT).as_posix())
 
 
 @attrs.frozen
@@ -132,7 +134,7 @@ def shown(text: str, block: Block) -> Block | None:
     return following if following and following.mark and not between else None
 
 
-@each_page
+@each_page_here
 def test_examples_run_and_print_what_is_shown(page: Path, tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     outputs = printed(page, tmp_path)
@@ -331,5 +333,5 @@ def rewrite(page: Path) -> None:
 
 
 if __name__ == "__main__":
-    for each in PAGES:
+    for each in HERE:
         rewrite(each)
