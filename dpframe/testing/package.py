@@ -7,6 +7,7 @@ import subprocess
 import sys
 from functools import lru_cache
 from importlib import metadata
+from importlib.util import find_spec
 from typing import Any
 
 from dpframe.registry import ENTRY_POINTS
@@ -30,11 +31,18 @@ HEAVY = (
 def light_entry_module(stage: Any) -> str:
     """Importing the module of its entry point loads none of the heavy libraries, so that look-ups stay quick."""
     module = _entry_module(type(stage.subject).__module__)
-    if module == "__main__":
-        raise NotRun("it is defined in a script, not in a module")
+    if not _can_be_found(module):
+        raise NotRun("it is defined in a script or a notebook, not in a module")
     if heavy := _heavy_imports(module):
         raise Failed(f"importing {module} loads {', '.join(heavy)}; import them where they are used")
     return module
+
+
+def _can_be_found(module: str) -> bool:
+    try:
+        return module != "__main__" and find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _entry_module(defined_in: str) -> str:

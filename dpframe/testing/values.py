@@ -55,7 +55,7 @@ def bad_parameters_refused(stage: Any) -> str:
     for name in fields:
         for nonsense in NONSENSE:
             _must_refuse(subject, stage, name, nonsense)
-    return f"{len(fields)} parameters"
+    return f"refused in each of: {', '.join(fields)}"
 
 
 def _must_refuse(subject: Any, stage: Any, name: str, nonsense: Any) -> None:
