@@ -177,3 +177,15 @@ def test_bad_columns_and_norms_are_refused_when_the_plan_is_built() -> None:
     derived = dp.derive("spectrum", "eigenvalues", of=dp.SymmetricMatrix(np.eye(2)))
     with pytest.raises(dp.PlanError, match=r"Rows\.norm must be a number, but 'spectrum' gives a spectrum"):
         dp.Plan(rows=matrix_as_norm, budget=budget, steps=[derived, dp.release("m", "gaussian")])
+
+
+def test_the_density_is_that_of_the_choice() -> None:
+    """Differences of log-densities are those of the exponents, whatever the normalisation."""
+    rows = dp.Rows(norm=1.0, neighbors="replace", dim=1)
+    mechanism = PrivateQuantile(quantile=0.25, high=8.0, low=1.0, points=4)
+    (histogram,) = mechanism.reads()
+    counts = np.array([3, 0, 2, 1, 4])
+    data = dp.PrivateData(rows, statistics={histogram: {"counts": counts}})
+    logs = [mechanism.log_density(dp.Scalar(point), data, 0.8) for point in mechanism.grid]
+    costs = [abs(0.75 * below - 0.25 * (10 - below)) for below in (3, 3, 5, 6)]
+    assert [-0.8 * cost / 2 for cost in costs] == pytest.approx(logs)

@@ -171,3 +171,17 @@ def test_classical_calibration_is_offered_only_where_it_is_proved() -> None:
 def test_the_classical_level_costs_no_more_than_it_promises(epsilon: float) -> None:
     losses = [dp.losses.Gaussian(mu=classical_level(epsilon=epsilon, delta=1e-6))]
     assert dp.accountant("gdp").epsilon(losses, 1e-6) < epsilon
+
+
+@pytest.mark.parametrize("noise", ["goe", "triangular", "paper"])
+def test_the_density_is_that_of_the_noise(noise: str) -> None:
+    """Its logarithm falls by half the sum of squares of the noise, each in its own deviations."""
+    rows = dp.Rows(norm=2.0, neighbors="replace", dim=2)
+    mechanism = SymmetricGaussian(noise=noise)
+    data = dp.PrivateData(rows, statistics={dp.Moment(): {"moment": np.array([[2**33, 2**31], [2**31, 2**30]])}})
+    centre = dp.Moment.value(data.moment, rows).array
+    scale = mechanism.noise(rows, 0.7)
+    step, off = 3 * scale["diagonal"], 2 * scale["off-diagonal"]
+    moved = centre + np.array([[step, off], [off, 0.0]])
+    at_centre, away = (mechanism.log_density(dp.SymmetricMatrix(value), data, 0.7) for value in (centre, moved))
+    assert -(3**2 + 2**2) / 2 == pytest.approx(away - at_centre)
