@@ -166,7 +166,7 @@ def audit() -> None:
             visible(curve, reach, Terms(trials=int(count), delta=CLAIM["delta"], false_alarm=1e-6)) for count in counts
         ]
         axes.semilogx(counts, expected, color=colour, lw=2, label=f"noise {label}: expected")
-        trials = [1000, 4000, 16_000]
+        trials = [1000, 4000, 16_000, 64_000]
         found = [dp.audit(mechanism, **CLAIM, trials=count, insecure_seed=count).bound for count in trials]
         axes.plot(trials, found, "o", color=colour, label=f"noise {label}: audited")
     axes.axhline(CLAIM["epsilon"], color=INK, lw=1.2, ls=(0, (4, 3)))
