@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dpframe as dp
 from dpframe_orbit.bingham import Bingham
+from dpframe_orbit.oracle import UnitaryOrbits
 from dpframe_orbit.orbit import Orbit
 
 DPFRAME_API = 1
@@ -14,4 +15,9 @@ def dpframe_mechanisms() -> list[type[dp.Mechanism]]:
     return [Bingham, Orbit]
 
 
-__all__ = ["Bingham", "Orbit"]
+@dp.hookimpl
+def dpframe_bound_oracles() -> list[type[dp.BoundOracle]]:
+    return [UnitaryOrbits]
+
+
+__all__ = ["Bingham", "Orbit", "UnitaryOrbits"]
