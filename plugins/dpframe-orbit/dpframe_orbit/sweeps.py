@@ -71,7 +71,7 @@ def bounds(depths: Floats, gaps: Floats, j: int, column: int) -> tuple[float, fl
     high = depths[j + 1, column + 1] + gaps[column]
     if column < j:
         high = min(high, depths[j - 1, column])
-    return low, high
+    return low, max(low, high)  # rounding may cross the ends of an interval that is next to nothing
 
 
 @compiled

@@ -203,6 +203,15 @@ def test_algorithm_two_in_a_pure_plan(tmp_path: Path) -> None:
     assert "slack" in str(result)
 
 
+def test_a_draw_that_may_take_long_says_so_and_nothing_of_how_long_it_took() -> None:
+    phases: list[str] = []
+    built = plan(dp.release("h", "orbit", spectrum=[1.0, 0.5]), dp.derive("c", "top-subspace", of="h", k=1))
+    result = built.run(rows_of(100, 4), insecure_seed=1, progress=phases.append)
+    assert "working on 'h', which may take long: it draws until it is done" in phases
+    assert "working on 'c'" in phases
+    assert "horizon" not in result.to_json() + str(result) + " ".join(phases)
+
+
 def test_directions_are_orthonormal_and_near_the_truth() -> None:
     values = rows_of(40_000, 5)
     truth = np.linalg.eigh(values.T @ values)[1][:, ::-1]
