@@ -174,6 +174,20 @@ def test_the_update_of_one_entry_has_the_truncated_exponential_law(rate: float) 
     assert stats.kstest(found, law(rate * 1.2 + 0.5)).pvalue < FALSE_ALARM
 
 
+@pytest.mark.parametrize("tilt", [0.0, 1e-12, 1e-4, 0.0039, 0.00391, 0.5, 0.99, 1.01, 20.0, 700.0])
+def test_the_update_of_one_entry_is_computed_to_the_last_digits(tilt: float) -> None:
+    from dpframe_orbit.sweeps import depth
+
+    words = [0, 1, 2**40, 2**60, 2**63, 2**63 + 2**61, 2**64 - 2**50, 2**64 - 1]
+    words += dp.Random(Keystream.insecure(8)).words(200).tolist()
+    width = 0.25
+    with mp.workdps(50):
+        for word in words:
+            u, rate = (mp.mpf(word) + 0.5) / 2**64, mp.mpf(tilt / width)
+            exact = -mp.log(1 - u * (1 - mp.exp(-rate * width))) / rate if tilt else u * width
+            assert float(exact) == pytest.approx(depth(0.0, width, tilt / width, np.uint64(word)), rel=6e-16, abs=0.0)
+
+
 def test_uniforms_reach_both_ends_with_relative_precision() -> None:
     from dpframe_orbit.sweeps import depth
 
