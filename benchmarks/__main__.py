@@ -15,7 +15,15 @@ from benchmarks.progress import progress
 from benchmarks.table import Table
 from benchmarks.timing import Turns
 
-SECTIONS = {"moment": "moment", "noise": "noise", "utility": "utility", "import": "imports", "eigen": "eigen"}
+SECTIONS = {
+    "moment": "moment",
+    "noise": "noise",
+    "utility": "utility",
+    "pure": "pure",
+    "orbit": "orbit",
+    "import": "imports",
+    "eigen": "eigen",
+}
 """Modules by the name of their section, in the order in which they run."""
 
 

@@ -30,14 +30,18 @@ def python() -> Path:
     return interpreter
 
 
-def run(script: str, *arguments: str) -> None:
-    """Run a script of the peers directory to its end."""
-    _run([str(python()), str(PEERS / script), *arguments], f"{script} failed")
-
-
-def _run(command: list[str], failure: str) -> None:
+def run(script: str, *arguments: str, seconds: float | None = None) -> bool:
+    """Run a script of the peers directory to its end; False where it took longer than it may and was stopped."""
     try:
-        subprocess.run(command, check=True)
+        _run([str(python()), str(PEERS / script), *arguments], f"{script} failed", seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _run(command: list[str], failure: str, seconds: float | None = None) -> None:
+    try:
+        subprocess.run(command, check=True, timeout=seconds)
     except (OSError, subprocess.CalledProcessError) as error:
         raise PeerError(failure) from error
 

@@ -90,6 +90,10 @@ class Mechanism(ABC):
         """Standard deviations of the noise by name, in the units of the release; for reports and forecasts."""
         return {}
 
+    def slack(self, rows: Rows, level: float) -> float:
+        """The delta by which floats may fall short of the stated loss, which holds in exact arithmetic; for reports."""
+        return 0.0
+
     def log_density(self, value: Kind, data: PrivateData, level: float) -> float | None:
         """The log-density of a released value, up to a term that is the same for all values; None where unknown.
 

@@ -166,7 +166,7 @@ def _release_cells(line: Line) -> dict[str, str]:
         "loss": ", ".join(line.losses),
         "ε alone": told(line.epsilon_alone or 0.0),
         "ε so far": told(line.epsilon_so_far or 0.0),
-        "numerics": line.numerics,
+        "numerics": line.numerics + (f"; ε in exact arithmetic, slack {line.slack:.1e}" if line.slack else ""),
     }
 
 

@@ -43,6 +43,7 @@ class Line:
     level: float | None = None
     losses: tuple[str, ...] = ()
     noise: dict[str, float] = attrs.field(factory=dict)
+    slack: float = 0.0
     epsilon_alone: float | None = None
     epsilon_so_far: float | None = None
 
@@ -223,6 +224,7 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
                 level=level,
                 losses=tuple(map(str, losses)),
                 noise=_noise(plan, step.action, level),
+                slack=step.action.slack(plan.rows, level) if plan.rows.dim is not None else 0.0,
                 epsilon_alone=alone,
                 epsilon_so_far=composer.epsilon(so_far, plan.budget.delta),
             )

@@ -80,10 +80,16 @@ def draw_and_derive(plan: Plan, source: Source, random: Random, progress: Progre
         progress(f"reading the data, pass {number} of {passes}" if number else "preparing")
         data = _guarded(plan, due[0].name, random, partial(read, plan, source, due, values))
         for step in due:
-            progress(f"working on {step.name!r}")
+            progress(_phase(step))
             work = partial(act, plan, step, data, values, random)
             values[step.name] = _guarded(plan, step.name, random, work)
     return values
+
+
+def _phase(step: Step) -> str:
+    """What is being done, in words that do not depend on the data."""
+    waits = isinstance(step.action, Mechanism) and step.action.draws_depend_on_data
+    return f"working on {step.name!r}" + (", which may take long: it draws until it is done" if waits else "")
 
 
 def read(plan: Plan, source: Source, due: list[Step], values: Mapping[str, Kind]) -> PrivateData:

@@ -10,6 +10,7 @@ one row's effect                      add-remove   replace
 moment Σ q qᵀ, Frobenius norm         R²           √2 R²  (R² when d = 1)
 augmented moment, rows [q, c], c ≤ R  R² + c²      √2 (R² + c²)
 eigenvalues, L1 norm                  R²           2 R²  (R² when d = 1)
+score ⟨M, H⟩, spread over H           R²           2 R²  (0 when d = 1)
 block Σ a bᵀ, ‖a‖ ≤ α, ‖b‖ ≤ β        αβ           2 αβ
 trace Σ ‖b‖²                          β²           β²
 histogram, L1 norm                    1            2
@@ -19,10 +20,13 @@ The moment: ‖xxᵀ − yyᵀ‖² = ‖x‖⁴ + ‖y‖⁴ − 2(x·y)², lar
 same for [x, c] and [y, c], whose inner product x·y + c² vanishes at x·y = −c², possible for c ≤ R; in one dimension
 only for c = R, which is what `Rows.constant` is there. Without the constant, one-dimensional rows cannot be orthogonal,
 and |x² − y²| ≤ R². A row with a non-finite entry contributes nothing, so replacing one row may also act as adding or
-removing one, which is smaller in every line.
+removing one, which is smaller in every line. The score is that of Hermitian matrices H whose eigenvalues lie in an
+interval of length 1: one row moves all scores up, by xᵀHx between the ends of the interval times ‖x‖², and another
+moves them down.
 
 References:
-    Dwork, Talwar, Thakurta and Zhang 2014 (moment); Mangoubi and Vishnoi 2022, Lemma 7.2 (eigenvalues).
+    Dwork, Talwar, Thakurta and Zhang 2014 (moment); Mangoubi and Vishnoi 2022, Lemma 7.2 (eigenvalues)
+    and, for the score, Lemma 6.1.
 """
 
 from __future__ import annotations
@@ -71,6 +75,11 @@ def eigenvalues(rows: Rows) -> Sensitivity:
         l1=rows.contributions * _two_rows(rows) * _one_row(rows),
         l2_squared=rows.contributions**2 * _two_rows(rows) * _one_row(rows) ** 2,
     )
+
+
+def score(rows: Rows) -> int:
+    """By how much the scores ⟨M, H⟩ of Hermitian matrices with eigenvalues in [0, 1] move relative to each other."""
+    return rows.contributions * (2 if rows.neighbors == "replace" else 1) * _one_row(rows)
 
 
 def blocks(rows: Rows, rank: int) -> dict[str, Sensitivity]:

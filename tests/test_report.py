@@ -437,3 +437,37 @@ def test_a_seed_is_marked_where_a_result_is_merely_named() -> None:
 @every_printable
 def test_an_explanation_and_a_check_cannot_be_mistaken(make: Callable[[], Printable]) -> None:
     assert (make is not explanation) == ("NOT PRIVATE" in str(make()))
+
+
+@attrs.frozen(kw_only=True)
+class Rough(dp.Mechanism):
+    """A mechanism that says what its floats may cost."""
+
+    name = "rough"
+    unit = "epsilon"
+    gives = dp.Scalar
+
+    def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
+        return dp.losses.Pure(epsilon=level)
+
+    def slack(self, rows: dp.Rows, level: float) -> float:
+        return rows.known_dim * 1e-9
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
+        return dp.Scalar(float(random.laplace(2.0, 1)[0]))
+
+
+def test_what_floats_may_cost_is_told_once_the_dimension_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    dp.register(Rough)
+    try:
+        rough = dp.Plan(
+            rows=dp.Rows(norm=1.0, neighbors="replace"),
+            budget=dp.Budget(epsilon=1.0),
+            steps=[dp.release("value", "rough")],
+        )
+        assert "slack" not in str(rough.explain())
+        assert 2e-9 == rough.explain(dim=2).statement.line("value").slack
+        monkeypatch.setenv("COLUMNS", "300")
+        assert "floating; ε in exact arithmetic, slack 6.0e-09" in str(rough.explain(dim=6))
+    finally:
+        dp.unregister(Rough)

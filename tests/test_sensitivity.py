@@ -178,3 +178,19 @@ def test_the_relations_differ_so_one_cannot_stand_in_for_the_other() -> None:
         add = dp.Moment().sensitivity(promise(6, "add-remove", center=center))["moment"].l2_squared
         replace = dp.Moment().sensitivity(promise(6, "replace", center=center))["moment"].l2_squared
         assert 2 * add == replace
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_scores_of_hermitian_matrices_move_apart_by_the_declared_spread_and_no_more(relation: str) -> None:
+    rng = np.random.default_rng(0)
+    spread = 0.0
+    for trial in range(300):
+        row, other = (vector / np.linalg.norm(vector) * R for vector in rng.standard_normal((2, 4)))
+        if trial == 0:
+            row, other = np.eye(4)[0] * R, np.eye(4)[1] * R
+        moved_by = np.outer(row, row) - (np.outer(other, other) if relation == "replace" else 0.0)
+        values = np.linalg.eigvalsh(moved_by)
+        # Scores over H with eigenvalues in [0, 1] range over what the positive and the negative part can give.
+        spread = max(spread, float(values[values > 0].sum() - values[values < 0].sum()))
+    assert spread == pytest.approx(sensitivity.score(promise(4, relation)), rel=1e-12)
+    assert 3 * sensitivity.score(promise(4, relation)) == sensitivity.score(promise(4, relation, contributions=3))

@@ -13,8 +13,10 @@ import dpframe as dp
 from dpframe import cli, registry
 
 PARAMETERS: dict[str, dict[str, Any]] = {
+    "bingham": {},
     "gaussian": {},
     "laplace-eigenvalues": {"k": 2},
+    "orbit": {"spectrum": [1.0, 0.5]},
     "private-quantile": {"quantile": 0.9, "high": 10.0},
 }
 BUDGETS = [dp.Budget(epsilon=0.3, delta=1e-6), dp.Budget(epsilon=2.0, delta=1e-9), dp.Budget(epsilon=1.0)]

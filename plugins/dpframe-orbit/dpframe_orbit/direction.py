@@ -1,0 +1,72 @@
+"""Exact draws of a direction: the Bingham law, real and complex.
+
+The density exp(−Σ a_i x_i²) on the unit sphere, a_i ≥ 0 with smallest 0, is drawn by rejection from the angular central
+Gaussian law: x = z/‖z‖ for independent normal z_i of variance 1/(1 + 2a_i/b), whose density is ∝ (1 + 2s/b)^{−d/2} with
+s = Σ a_i x_i². The ratio e^{−s}(1 + 2s/b)^{d/2} is largest at s = (d − b)/2, so a proposal is accepted with probability
+
+    exp(−s + (d/2)·log(1 + 2s/b) + (d − b)/2 − (d/2)·log(d/b)) ≤ 1,
+
+for any 0 < b ≤ d; the best b solves Σ 1/(b + 2a_i) = 1 (Kent, Ganeiban and Mardia 2018). The exponent of 1 + 2s/b is
+*plus* d/2: with minus, the draw has another law and almost no proposal is accepted.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+import dpframe as dp
+from dpframe_orbit.uniform import Floats, normals, uniforms
+
+BATCH = 32  # proposals at a time
+
+
+def real_direction(costs: Floats, random: dp.Random) -> Floats:
+    """A unit vector of density ∝ exp(−Σ costs_i·x_i²).
+
+    Args:
+        costs: none negative, the smallest zero.
+        random: where the randomness comes from.
+
+    >>> from dpframe.noise import Keystream
+    >>> real_direction(np.array([0.0, 1e12]), dp.Random(Keystream.insecure(7))).round(3).tolist()
+    [-1.0, 0.0]
+    """
+    dim, b = len(costs), envelope(costs)
+    shrink = 1.0 / np.sqrt(1.0 + 2.0 * costs / b)
+    while True:
+        words = random.words(BATCH * (dim + 1)).reshape(BATCH, dim + 1)
+        proposals = normals(words[:, :dim]) * shrink
+        proposals /= np.linalg.norm(proposals, axis=1, keepdims=True)
+        accepted = np.log(uniforms(words[:, dim])) <= log_acceptance(proposals**2 @ costs, dim, b)
+        if accepted.any():
+            first: Floats = proposals[int(accepted.argmax())]
+            return first
+
+
+def complex_direction(costs: Floats, random: dp.Random) -> NDArray[np.complex128]:
+    """A complex unit vector of density ∝ exp(−Σ costs_i·|x_i|²): a real one with every cost twice."""
+    parts = real_direction(np.repeat(costs, 2), random)
+    found: NDArray[np.complex128] = parts[0::2] + 1j * parts[1::2]
+    return found
+
+
+def log_acceptance(exponents: Floats, dim: int, b: float) -> Floats:
+    """The logarithm of the probability to accept proposals with these s = Σ a_i x_i²; not above 0 but for rounding."""
+    half = dim / 2
+    found: Floats = -exponents + half * np.log1p(2.0 * exponents / b) + (dim - b) / 2 - half * math.log(dim / b)
+    return found
+
+
+def envelope(costs: Floats) -> float:
+    """The b with Σ 1/(b + 2·costs_i) = 1; a slightly different one is as exact and a little slower."""
+    b = 1.0  # not above the root, since one cost is zero; Newton's method rises to it, the sum being convex
+    for _ in range(100):
+        inverse = 1.0 / (b + 2.0 * costs)
+        step = (float(inverse.sum()) - 1.0) / float(inverse @ inverse)
+        b += step
+        if step < 1e-9 * b:
+            break
+    return min(b, float(len(costs)))

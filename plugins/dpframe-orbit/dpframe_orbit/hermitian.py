@@ -1,0 +1,40 @@
+"""Exact draws of a Hermitian matrix with a given spectrum and density ∝ exp(⟨A, H⟩)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+import dpframe as dp
+from dpframe_orbit.direction import complex_direction
+from dpframe_orbit.lift import eigenvectors
+from dpframe_orbit.past import draw_pattern
+from dpframe_orbit.pattern import Floats, Pattern
+
+Complex = NDArray[np.complex128]
+FINEST = 2.0**-40  # eigenvalues closer than this, of a spread of 1, count as equal
+
+
+def draw_hermitian(target: Floats, spectrum: Floats, random: dp.Random) -> Complex:
+    """H = UΛUᴴ with density ∝ exp(⟨target, H⟩) for the invariant measure: floats, which must be rounded before release.
+
+    One positive eigenvalue is a complex Bingham direction and drawn as such; otherwise a Gelfand–Tsetlin pattern is
+    drawn by coupling from the past, in the eigenvectors of the target, and lifted.
+
+    Args:
+        target: a symmetric matrix.
+        spectrum: Λ from the largest eigenvalue, which is 1, to the smallest, which is 0.
+        random: where the randomness comes from.
+    """
+    values, basis = np.linalg.eigh(target)
+    values, basis = values[::-1], basis[:, ::-1]
+    pattern = Pattern.below(np.rint(spectrum / FINEST) * FINEST)
+    if pattern.rank == 1:
+        vectors = complex_direction(values[0] - values, random)[:, None]
+    else:
+        rates = np.zeros(pattern.dim + 1)
+        rates[1 : pattern.dim] = np.maximum(-np.diff(values), 0.0)
+        vectors = eigenvectors(pattern, draw_pattern(pattern, rates, random).depths, random)
+    turned = basis @ vectors
+    found: Complex = (turned * pattern.spectrum[: pattern.rank]) @ turned.conj().T
+    return found

@@ -1,0 +1,160 @@
+"""Forecasts and bounds for the mechanisms on orbits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import attrs
+import numpy as np
+
+import dpframe as dp
+from dpframe.postprocess import TopSubspace
+from dpframe_orbit import theory
+from dpframe_orbit.bingham import Bingham
+from dpframe_orbit.orbit import Orbit
+from dpframe_orbit.theory import Floats
+
+BETA = 0.05  # the probability that an explicit upper bound leaves
+SMALL = 0.3  # of the largest possible error; up to there first-order forecasts are good to some ten per cent
+PAPER = "Mangoubi, Wu, Kale, Thakurta and Vishnoi 2022"
+PROJECTORS = "Frobenius, of the difference of projectors"
+
+
+class UnitaryOrbits(dp.BoundOracle):
+    """Errors of `orbit` and `bingham`, and of components taken from them.
+
+    To first order the entry of H between eigenvectors i and j of M is a complex normal variable with mean square
+    (λ_i − λ_j)/(κ(γ_i − γ_j)). So the score falls short by 1/κ for each pair, and the projector on the k leading
+    eigenvectors of Re H is off by Σ_{i≤k<j} 1/(κ(λ_i − λ_j)(γ_i − γ_j)) in mean square. Directions that are drawn one
+    at a time have a k-th of κ each, and so √k times the error.
+    """
+
+    name = "unitary-orbits"
+
+    def bounds(self, plan: dp.Plan, step: str, scenario: dp.Scenario) -> list[dp.Bound]:
+        action = next(s.action for s in plan.steps if s.name == step)
+        if scenario.spectrum is None:
+            return []
+        gammas = scenario.spectrum.array
+        if isinstance(action, Orbit):
+            return list(_of_orbit(plan, step, gammas))
+        if isinstance(action, Bingham):
+            return [_directions(plan, step, gammas)]
+        if isinstance(action, TopSubspace) and isinstance(action.of, dp.Ref):
+            return list(_components(plan, action.of.name, action.k, gammas))
+        return []
+
+
+def _of_orbit(plan: dp.Plan, step: str, gammas: Floats) -> Iterator[dp.Bound]:
+    action = _action(plan, step)
+    spectrum = _spectrum(plan, step, gammas)
+    assert isinstance(action, Orbit)
+    if spectrum is None or spectrum[0] == spectrum[-1]:
+        return
+    kappa = _kappa(plan, step, spectrum)
+    score = "of the score: Σ γᵢλᵢ − ⟨M, H⟩"
+    yield dp.Bound(
+        name="first-order",
+        value=theory.first_order_shortfall(spectrum, kappa),
+        norm=score,
+        kind="forecast",
+        explicit=True,
+        assumptions=(_separated(spectrum, gammas, kappa),),
+        citation="half of 1/κ for each real dimension of the orbit",
+    )
+    yield dp.Bound(
+        name=f"covering, {1 - BETA:.0%} sure",
+        value=theory.explicit_shortfall(gammas, spectrum - spectrum[-1], kappa, BETA),
+        norm=score,
+        kind="upper-probability",
+        explicit=True,
+        citation=f"{PAPER}, Lemmas 6.3 and 6.4, solved for τ",
+    )
+    unit = plan.rows.length**2
+    rank = int(np.count_nonzero(spectrum))
+    epsilon = plan.pricing.levels[step]
+    if not isinstance(action.spectrum, dp.Spectrum):
+        yield _rate("upper rate, Theorem 2.3", theory.rank_k_rate(gammas / unit, rank, epsilon), unit, "Theorem 2.3")
+    yield _rate("lower rate", theory.lower_rate(gammas / unit, rank, epsilon), unit, "Corollaries 2.5 and 2.6")
+
+
+def _rate(name: str, squared: float, unit: float, theorem: str) -> dp.Bound:
+    return dp.Bound(
+        name=name,
+        value=math.sqrt(squared) * unit,
+        norm="Frobenius, of M − H",
+        kind="rate",
+        explicit=False,
+        citation=f"{PAPER}, {theorem}; constant set to 1, logarithms left out",
+    )
+
+
+def _directions(plan: dp.Plan, step: str, gammas: Floats) -> dp.Bound:
+    action = _action(plan, step)
+    assert isinstance(action, Bingham)
+    dim, k = len(gammas), action.k
+    kappa = action._rate(plan.rows, plan.pricing.levels[step]) / plan.rows.step**2
+    ones = np.where(np.arange(dim) < k, 1.0, 0.0)
+    return _projector(ones, gammas, k, kappa)
+
+
+def _components(plan: dp.Plan, of: str, k: int, gammas: Floats) -> Iterator[dp.Bound]:
+    if isinstance(_action(plan, of), Orbit):
+        spectrum = _spectrum(plan, of, gammas)
+        if spectrum is not None and spectrum[0] > spectrum[-1]:
+            yield _projector(spectrum, gammas, k, _kappa(plan, of, spectrum))
+
+
+def _projector(spectrum: Floats, gammas: Floats, k: int, kappa: float) -> dp.Bound:
+    """The forecast for the projector on the k leading eigenvectors."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gaps = (spectrum[:k, None] - spectrum[None, k:]) * (gammas[:k, None] - gammas[None, k:])
+        squared = float(np.sum(1.0 / (kappa * gaps)))
+    most = 2.0 * min(k, len(gammas) - k)  # no two projectors are farther apart
+    value = math.sqrt(most if math.isnan(squared) else min(squared, most))
+    return dp.Bound(
+        name="first-order",
+        value=value,
+        norm=PROJECTORS,
+        kind="forecast",
+        explicit=True,
+        assumptions=(
+            dp.Assumption(
+                text=f"it is at most {SMALL:g} of the largest possible error", holds=value <= SMALL * math.sqrt(most)
+            ),
+        ),
+        citation="perturbation theory",
+    )
+
+
+def _separated(spectrum: Floats, gammas: Floats, kappa: float) -> dp.Assumption:
+    """Whether the draw is close to the best matrix, so that the quadratic form is all that matters."""
+    pairs = [(i, j) for i in range(len(gammas)) for j in range(i + 1, len(gammas)) if spectrum[i] > spectrum[j]]
+    least = min(float((spectrum[i] - spectrum[j]) * (gammas[i] - gammas[j])) for i, j in pairs)
+    return dp.Assumption(
+        text="κ(λᵢ − λⱼ)(γᵢ − γⱼ) is at least twice the dimension for all pairs with λᵢ > λⱼ",
+        holds=kappa * least >= 2 * len(gammas),
+    )
+
+
+def _action(plan: dp.Plan, step: str) -> object:
+    return next(s.action for s in plan.steps if s.name == step)
+
+
+def _spectrum(plan: dp.Plan, step: str, gammas: Floats) -> Floats | None:
+    """All eigenvalues of the release; those of the scenario where they are released by an earlier step."""
+    action = _action(plan, step)
+    assert isinstance(action, Orbit)
+    if isinstance(action.spectrum, dp.Spectrum):
+        return action._eigenvalues(len(gammas))
+    k = getattr(_action(plan, action.spectrum.name), "k", None)
+    return None if k is None else np.where(np.arange(len(gammas)) < k, gammas, 0.0)
+
+
+def _kappa(plan: dp.Plan, step: str, spectrum: Floats) -> float:
+    """κ in the units of the data, for a spectrum that may be assumed."""
+    action = _action(plan, step)
+    assert isinstance(action, Orbit)
+    strength = attrs.evolve(action, spectrum=dp.Spectrum(spectrum))._strength(plan.rows, plan.pricing.levels[step])
+    return strength / plan.rows.step**2 / float(spectrum[0] - spectrum[-1])

@@ -1,0 +1,153 @@
+"""The exponential mechanism on a unitary orbit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+
+import dpframe as dp
+from dpframe import sensitivity, validators
+from dpframe_orbit import grid
+from dpframe_orbit.pattern import Floats
+
+SOLVER_ERROR = 2**20  # of 2³², the spread that one row causes: what the eigen-solver may move scores, costs 0.05 %
+GRID_BITS = (8, 40)
+SMALLEST = 5e-324
+
+
+def check_bits(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    """Bits of the grid that leave a use for the release and a bound for its slack."""
+    if not validators.is_int(value) or not GRID_BITS[0] <= value <= GRID_BITS[1]:
+        raise validators.refuse(owner, attribute.name, f"an integer from {GRID_BITS[0]} to {GRID_BITS[1]}", value)
+
+
+def refuse_centred(name: str, rows: dp.Rows) -> None:
+    """The orbit of an augmented moment would have the constant coordinate in it."""
+    if rows.center:
+        raise dp.PlanError(f"{name} needs rows without a constant coordinate: dp.Rows(center=False).")
+
+
+@attrs.frozen(kw_only=True)
+class Orbit(dp.Mechanism):
+    """A matrix with a given spectrum, close to the second moment, by the exponential mechanism.
+
+    H = UΛUᴴ is drawn with density ∝ exp(κ⟨M, H⟩) for the invariant measure, which favours matrices whose leading
+    eigenvectors are those of M. One row moves the scores ⟨M, H⟩ apart by at most norm²·(λ_1 − λ_d), and twice that when
+    a row is replaced (`dpframe.sensitivity`), λ_d being zero where fewer values than coordinates are given. With
+    κ = level divided by this spread the log-likelihood ratio of neighbours lies in an interval of length level. What
+    the eigen-solver may move the scores is part of the spread.
+
+    The draw is exact: coupling from the past on Gelfand–Tsetlin patterns, whose end is proved by the coupling and not
+    by rounding (docs/explanation/orbit.md). It is computed in floats, and released on a public grid; `slack` bounds
+    what that costs. How long it takes depends on the data.
+
+    Args:
+        spectrum: Λ, the eigenvalues of the result from the largest: a public list, or the result of an earlier step.
+            Ones give a projector; missing values are zero.
+        real: release the real part of H, which is free post-processing and what real data call for; False releases
+            the Hermitian draw itself, whose spectrum is Λ.
+        as_printed: κ = level/(4λ_1) as in the paper, whose sampler is approximate. With the exact one the true loss is
+            half the stated one when a row is replaced, and a quarter when it is added or removed.
+        bits: the grid has a spacing of 2^−bits times λ_1 − λ_d.
+
+    Guarantee:
+        BoundedRange loss with epsilon = level, hence pure epsilon-DP, for either neighbouring relation; worst case, in
+        exact arithmetic.
+
+    References:
+        Mangoubi, Wu, Kale, Thakurta and Vishnoi, "Private matrix approximation and geometry of unitary orbits",
+        COLT 2022, Algorithm 1, Lemma 6.1.
+        Propp and Wilson, "Exact sampling with coupled Markov chains", Random Structures and Algorithms 1996.
+
+    >>> Orbit(spectrum=[1.0, 1.0]).loss(dp.Rows(norm=1.0, neighbors="replace"), level=0.5)
+    BoundedRange(epsilon=0.5)
+    """
+
+    name = "orbit"
+    unit = "epsilon"
+    gives = dp.SymmetricMatrix
+    numerics = "floating"
+    draws_depend_on_data = True
+
+    spectrum: Any = dp.input(dp.Spectrum)
+    real: bool = attrs.field(default=True, validator=validators.boolean)
+    as_printed: bool = attrs.field(default=False, validator=validators.boolean)
+    bits: int = attrs.field(default=16, validator=check_bits)
+
+    def output(self, rows: dp.Rows) -> type[dp.Kind]:
+        return dp.SymmetricMatrix if self.real else dp.HermitianMatrix
+
+    def check(self, rows: dp.Rows) -> None:
+        refuse_centred(self.name, rows)
+        if rows.dim is not None and isinstance(self.spectrum, dp.Spectrum):
+            self._eigenvalues(rows.dim)
+
+    def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
+        return dp.losses.BoundedRange(epsilon=level)
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
+        from dpframe_orbit.hermitian import draw_hermitian
+
+        dim = data.rows.known_dim
+        values = self._eigenvalues(dim)
+        width, smallest = float(values[0] - values[-1]), float(values[-1])
+        if width == 0.0:
+            return self._value(np.zeros((dim, dim)), smallest, width, data.rows)
+        target = data.moment.astype(np.float64) * self._strength(data.rows, level)
+        drawn = draw_hermitian(target, (values - smallest) / width, random.child("draw"))
+        released: Any = (
+            grid.rounded_symmetric(drawn.real, self.bits, random.child("grid"))
+            if self.real
+            else grid.rounded_hermitian(drawn, self.bits, random.child("grid"))
+        )
+        return self._value(released, smallest, width, data.rows)
+
+    def slack(self, rows: dp.Rows, level: float) -> float:
+        dim = rows.known_dim
+        return grid.slack(dim * (dim + 1) // 2 if self.real else dim**2, self.bits, level)
+
+    def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
+        """How far the score ⟨M, H⟩ falls below its best per two real dimensions of the orbit, to first order."""
+        if not isinstance(self.spectrum, dp.Spectrum):
+            return {"score, per λ₁ − λ_d": rows.step**2 * sensitivity.score(rows) / level}
+        values = self._eigenvalues(rows.known_dim)
+        return {"score": float(values[0] - values[-1]) * rows.step**2 / self._strength(rows, level)}
+
+    def log_density(self, value: dp.Kind, data: dp.PrivateData, level: float) -> float:
+        values = self._eigenvalues(data.rows.known_dim)
+        width = float(values[0] - values[-1])
+        score = float(np.sum(data.moment.astype(np.float64) * value.array.real))
+        return self._strength(data.rows, level) * score / width if width > 0.0 else 0.0
+
+    def recipe(self, task: str, **public: Any) -> list[dp.Step] | None:
+        """All components in one draw: better than one after the other from two components on, as measured."""
+        k: Any = public.get("k")
+        if task != "subspace" or not validators.is_int(k) or k < 2:
+            return None
+        return [
+            dp.release("estimate", self.name, spectrum=[1.0] * k),
+            dp.derive("components", "top-subspace", of="estimate", k=k),
+        ]
+
+    def _eigenvalues(self, dim: int) -> Floats:
+        """All d eigenvalues."""
+        given = self.spectrum.array
+        if len(given) > dim:
+            raise dp.PlanError(f"the spectrum has {len(given)} values, but the rows have {dim} coordinates.")
+        return np.concatenate([given, np.zeros(dim - len(given))])
+
+    def _strength(self, rows: dp.Rows, level: float) -> float:
+        """κ·(λ_1 − λ_d) in lattice units, for a spectrum that is known by now."""
+        if not self.as_printed:
+            return level / (sensitivity.score(rows) + 2 * SOLVER_ERROR)
+        values = self._eigenvalues(rows.known_dim)
+        one_row = sensitivity.score(attrs.evolve(rows, neighbors="add-remove"))
+        return level / (4 * one_row) * float(1.0 - values[-1] / max(values[0], SMALLEST))
+
+    def _value(self, drawn: Any, smallest: float, width: float, rows: dp.Rows) -> dp.Kind:
+        kind = dp.SymmetricMatrix if self.real else dp.HermitianMatrix
+        found = smallest * np.eye(len(drawn)) + width * drawn
+        return kind(found if self.real else found.astype(np.complex128), axes=rows.axes)
