@@ -1,0 +1,19 @@
+"""The conformance kit on everything this plugin provides. Audits of tails tell most at small claims."""
+
+import dpframe as dp
+from dpframe.testing import conformance
+from dpframe_orbit import Bingham, Orbit, UnitaryOrbits
+
+PLAN = dp.Plan(
+    rows=dp.Rows(norm=1.0, neighbors="add-remove", dim=6),
+    budget=dp.Budget(epsilon=1.0),
+    steps=[
+        dp.release("estimate", "orbit", spectrum=[1.0, 1.0]),
+        dp.derive("components", "top-subspace", of="estimate", k=2),
+    ],
+)
+
+test_mechanisms = conformance(
+    Orbit(spectrum=[1.0]), Orbit(spectrum=[1.0, 0.5], real=False), Bingham(), Bingham(k=2), epsilon=2.0, trials=1500
+)
+test_oracle = conformance(UnitaryOrbits(), plan=PLAN, draws=200)
