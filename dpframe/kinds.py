@@ -77,7 +77,7 @@ class Kind:
         if type(other) is not type(self):
             return NotImplemented
         return (
-            self._rest() == other._rest()
+            self.beside == other.beside
             and self.array.dtype == other.array.dtype
             and np.array_equal(self.array, other.array)
         )
@@ -85,7 +85,9 @@ class Kind:
     def __hash__(self) -> int:
         return hash((type(self), self.array.shape, (self.array + 0.0).tobytes()))
 
-    def _rest(self) -> tuple[Any, ...]:
+    @property
+    def beside(self) -> tuple[Any, ...]:
+        """What is released beside the array: names, units, a constant."""
         return tuple(getattr(self, field.name) for field in attrs.fields(type(self)) if field.name != "array")
 
 

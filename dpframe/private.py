@@ -27,6 +27,20 @@ class Redacted:
         return f"<{type(self).__name__}: private>"
 
 
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """A view that cannot be written to: what one statistic or mechanism is shown, others are shown too."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _all_read_only(statistics: Mapping[Statistic, Parts]) -> Mapping[Statistic, Parts]:
+    return {
+        statistic: {name: _read_only(np.asanyarray(part)) for name, part in parts.items()}
+        for statistic, parts in statistics.items()
+    }
+
+
 @attrs.frozen(repr=False, eq=False)
 class Chunk(Redacted):
     """Some rows, mapped to coordinates, for a statistic to look at.
@@ -37,7 +51,7 @@ class Chunk(Redacted):
     """
 
     rows: Rows
-    values: NDArray[Any]
+    values: NDArray[Any] = attrs.field(converter=_read_only)
 
     def integers(self) -> FloatArray:
         """Lattice rows of length at most RADIUS, followed by the constant coordinate where the plan is centred."""
@@ -60,7 +74,7 @@ class PrivateData(Redacted):
     """What a mechanism is handed: the public promise and the exact statistics it asked for."""
 
     rows: Rows
-    _statistics: Mapping[Statistic, Parts] = attrs.field(alias="statistics")
+    _statistics: Mapping[Statistic, Parts] = attrs.field(alias="statistics", converter=_all_read_only)
 
     def only(self, statistics: Iterable[Statistic]) -> PrivateData:
         """The same for some of the statistics."""

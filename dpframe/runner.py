@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import attrs
 
 from dpframe import registry
-from dpframe.errors import DataError, PlanError, ReleaseFailed
+from dpframe.errors import DataError, PlanError, ReleaseFailed, SamplingError
 from dpframe.inputs import resolve
 from dpframe.interfaces import Mechanism, PostProcessor, Statistic
 from dpframe.kinds import Kind
@@ -147,7 +147,7 @@ def _guarded(plan: Plan, step: str, random: Random, work: Callable[[], T]) -> T:
     """
     try:
         return work()
-    except ReleaseFailed as error:
+    except SamplingError as error:
         error.step, error.spent = step, plan.spent
         raise
     except Exception as error:

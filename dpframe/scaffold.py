@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from importlib import resources
+from importlib import metadata, resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,6 +63,8 @@ class Names:
             owner = registry.provider("mechanism", words)
             told = f"{owner.name} {owner.version}" if owner else registry.HERE
             raise PluginError(f"the mechanism name {words!r} is already provided by {told}. Nothing was written.")
+        if PREFIX + words in {distribution.name for distribution in metadata.distributions()}:
+            raise PluginError(f"{PREFIX + words!r} is already installed. Nothing was written.")
         if PREFIX + words in registry.OWN:
             raise PluginError(f"{PREFIX + words!r} is the name of a plugin of the project itself. Nothing was written.")
         return cls(words)

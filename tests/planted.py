@@ -78,6 +78,77 @@ class ForgottenHalf(Right):
         return dp.Vector((data.moment + np.triu(noise)).ravel())
 
 
+class NormNotSquared(Right):
+    """The sensitivity of a sum of rows for a sum of squares: in units, norm for norm²."""
+
+    def scale(self, rows: dp.Rows, level: float) -> float:
+        return super().scale(rows, level) / rows.length
+
+
+class ForgottenConstant(Right):
+    """The sensitivity without the constant coordinate of centred rows."""
+
+    def output(self, rows: dp.Rows) -> type[dp.Kind]:
+        return dp.Moment.kind(rows)
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
+        scale = self.scale(attrs.evolve(data.rows, center=False), level)
+        dim = len(data.moment)
+        noise = random.gaussian(scale / math.sqrt(2), (dim, dim))
+        np.fill_diagonal(noise, random.gaussian(scale, dim))
+        return dp.Moment.value(data.moment + symmetric(noise), data.rows)
+
+
+class WrongDensity(Right):
+    """No noise on the diagonal, and a density that hides it."""
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
+        noise = symmetric(random.gaussian(self.scale(data.rows, level), data.moment.shape))
+        np.fill_diagonal(noise, 0)
+        return dp.SymmetricMatrix(data.moment + noise)
+
+    def log_density(self, value: dp.Kind, data: dp.PrivateData, level: float) -> float:
+        return 0.0
+
+
+class TellingSign(Right):
+    """A random direction whose sign is that of the data."""
+
+    gives = dp.Subspace
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
+        direction = random.gaussian(2.0**30, len(data.moment)).astype(np.float64)
+        direction *= np.sign(direction[0]) * (1 if np.trace(data.moment) > 0 else -1)
+        return dp.Subspace((direction / np.linalg.norm(direction))[:, None])
+
+
+class VaryingNoise(Right):
+    """Noise of a size that depends on the data, from a stream of the same calls."""
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
+        noise = random.gaussian(self.scale(data.rows, level), data.moment.shape)
+        return dp.SymmetricMatrix(data.moment + symmetric(noise) * (10 if data.moment.any() else 1))
+
+
+class RareFailure(Right):
+    """Too little noise, and an error where it would show."""
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
+        scale = 0.3 * self.scale(data.rows, level)
+        noise = symmetric(random.gaussian(scale, data.moment.shape))
+        if noise[0, 0] > 2.6 * scale:
+            raise dp.SamplingError("the noise is too large")
+        return dp.SymmetricMatrix(data.moment + noise)
+
+
+class RoughLattice(Right):
+    """Noise in steps of 2²⁰, which leave the last digits of the moment as they are."""
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
+        noise = random.gaussian(self.scale(data.rows, level) / 2**20, data.moment.shape) * 2**20
+        return dp.SymmetricMatrix(data.moment + symmetric(noise))
+
+
 @attrs.frozen(kw_only=True)
 class DirectionDraw(dp.Mechanism):
     """A direction with density proportional to exp(κ xᵀMx), drawn by rejection in the plane spanned by two axes."""
@@ -153,6 +224,15 @@ class FewSeeds(Right):
         return super().release(data, level, dp.Random(Keystream.insecure(seed)))
 
 
+class FewNumpySeeds(Right):
+    """numpy's generator, seeded from its stream with 16 bits only."""
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
+        generator = np.random.default_rng(int(random.words(1)[0]) % 2**16)
+        noise = np.rint(generator.normal(0.0, self.scale(data.rows, level), data.moment.shape))
+        return dp.SymmetricMatrix(data.moment + symmetric(noise))
+
+
 class ReusedStream(Right):
     """The stream of its first step in all steps, from the beginning each time."""
 
@@ -196,6 +276,24 @@ class ShapeTellsData(Right):
     def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
         value = super().release(data, level, random).array.ravel()
         return dp.Vector(value if data.moment.any() else value[:0])
+
+
+class TellingUnits(Right):
+    """Units taken from the data beside numbers that are private."""
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
+        value = super().release(data, level, random).array
+        scale = tuple(1.0 + np.sqrt(np.diagonal(data.moment).astype(np.float64)))
+        names = tuple(map(str, range(len(value))))
+        return dp.SymmetricMatrix(value, axes=dp.Axes(names, scale, (0.0,) * len(value)))
+
+
+class Talkative(Right):
+    """Prints what it was handed."""
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
+        print(data.moment)
+        return super().release(data, level, random)
 
 
 # -- as values ---------------------------------------------------------------------------------------------------------
@@ -407,6 +505,23 @@ class Optimist(RightSumOfMus):
         return super().delta(losses, epsilon / 0.98)
 
 
+class OnlyTheDearest(RightSumOfMus):
+    """Of losses of several types, only the dearest type counts."""
+
+    def supports(self, loss: dp.PrivacyLoss) -> bool:
+        return isinstance(loss, dp.losses.Gaussian | dp.losses.Pure)
+
+    def _by_type(self, losses: Sequence[dp.PrivacyLoss]) -> Sequence[Sequence[dp.PrivacyLoss]]:
+        types = (dp.losses.Gaussian, dp.losses.Pure)
+        return [found for cls in types if (found := [loss for loss in losses if isinstance(loss, cls)])]
+
+    def epsilon(self, losses: Sequence[dp.PrivacyLoss], delta: float) -> float:
+        return max(dp.accountant("auto").epsilon(each, delta) for each in self._by_type(losses))
+
+    def delta(self, losses: Sequence[dp.PrivacyLoss], epsilon: float) -> float:
+        return max(dp.accountant("auto").delta(each, epsilon) for each in self._by_type(losses))
+
+
 class CheaperByTheDozen(RightSumOfMus):
     """Costs less once there are four losses: valid, since it charges too much below that."""
 
@@ -418,7 +533,7 @@ class FirstCounts(RightSumOfMus):
     """Charges more the larger the first loss is."""
 
     def epsilon(self, losses: Sequence[dp.PrivacyLoss], delta: float) -> float:
-        return super().epsilon(losses, delta) + float(attrs.asdict(losses[0])["mu"])
+        return super().epsilon(losses, delta) * (1 + float(attrs.asdict(losses[0])["mu"]))
 
 
 class TwoMinds(RightSumOfMus):
@@ -481,15 +596,28 @@ PLANTED: dict[str, tuple[Any, tuple[str, ...]]] = {
     "noise scale 20 % low": (LowNoise(), ("stated-loss",)),
     "sensitivity of the other neighbouring relation": (OtherRelation(), ("stated-loss",)),
     "sensitivity of one row where a person has several": (OneRowOnly(), ("stated-loss",)),
+    "norm in place of its square": (NormNotSquared(), ("stated-loss",)),
+    "sensitivity without the constant coordinate": (ForgottenConstant(), ("stated-loss",)),
+    "a diagonal without noise and a density that hides it": (WrongDensity(), ("stated-loss",)),
+    "a sign that tells the data": (TellingSign(), ("stated-loss",)),
+    "noise of a size that depends on the data": (VaryingNoise(), ("stated-loss",)),
+    "an error where too little noise would show": (
+        RareFailure(),
+        ("fresh-randomness", "stated-loss"),
+    ),
+    "noise on a lattice that is too coarse": (RoughLattice(), ("one-lattice",)),
     "forgotten symmetric half": (ForgottenHalf(), ("stated-loss",)),
     "inverted Bingham exponent": (InvertedBingham(), ("stated-loss",)),
     "global numpy randomness": (GlobalRandomness(), ("own-stream-only",)),
     "a generator with few seeds": (FewSeeds(), ("fresh-randomness",)),
+    "numpy's generator with few seeds": (FewNumpySeeds(), ("fresh-randomness",)),
     "stream re-use across steps": (ReusedStream(), ("fresh-randomness", "stated-loss")),
     "draw before charge": (DrawBeforeCharge(), ("charge-read-draw",)),
     "noise scale that depends on the data": (LocalSensitivity(), ("replay",)),
     "a statistic kept after the release": (KeepsTheMoment(), ("keeps-no-data",)),
     "a shape that depends on the data": (ShapeTellsData(), ("serves-any-data",)),
+    "units taken from the data": (TellingUnits(), ("serves-any-data",)),
+    "a mechanism that prints": (Talkative(), ("serves-any-data",)),
     "a mechanism that can be changed": (Mutable(), ("frozen-value",)),
     "a parameter lost in the plan file": (LostParameter(factor=2j), ("plan-file-round-trip",)),
     "a parameter that may be anything": (NoValidation(), ("bad-parameters-refused",)),
@@ -506,6 +634,7 @@ PLANTED: dict[str, tuple[Any, tuple[str, ...]]] = {
     "a result of another kind": (TraceOfAnotherKind(of=np.eye(2)), ("kind-honoured",)),
     "a post-processor that asks for data": (AsksForData(of=np.eye(2)), ("nothing-private",)),
     "an accountant below the truth": (Optimist(), ("never-below-the-truth",)),
+    "only the dearest type of loss counted": (OnlyTheDearest(), ("never-below-the-truth",)),
     "composition that gets cheaper": (CheaperByTheDozen(), ("monotone",)),
     "composition that depends on the order": (FirstCounts(), ("order-free",)),
     "epsilon and delta that disagree": (TwoMinds(), ("two-ways-agree",)),

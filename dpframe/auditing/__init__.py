@@ -6,8 +6,9 @@ if the claim were spent in full is told with it, so that a bound of little power
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -19,10 +20,12 @@ from dpframe.auditing.report import Audit
 from dpframe.budget import Budget
 from dpframe.errors import PlanError
 from dpframe.interfaces import Mechanism, Recipe
-from dpframe.lattice import FloatArray
 from dpframe.plan import Plan
 from dpframe.rows import Rows
 from dpframe.steps import Step, release
+
+if TYPE_CHECKING:
+    from dpframe.auditing.trials import Experiment
 
 __all__ = ["Audit", "Pair", "audit"]
 
@@ -49,7 +52,7 @@ def audit(
     """Try to prove from repeated releases that more privacy is lost than claimed.
 
     A pilot of a tenth of the trials on every pair of neighbours chooses the pair and the event that tell most: by the
-    likelihood ratio where mechanisms state their density, otherwise by a linear statistic trained on the pilot. Then
+    likelihood ratio where mechanisms state their density, or by a statistic trained on the numbers released. Then
     ``trials`` fresh releases on both data sets of that pair are counted. Their number is fixed in advance, and one
     event is tested, so that ``false_alarm`` bounds the chance that the bound is above the truth.
 
@@ -69,7 +72,7 @@ def audit(
     >>> print(audit("gaussian", epsilon=2.0, trials=2000, insecure_seed=1).verdict)
     no violation found
     """
-    (found,) = audits(
+    return most_telling(
         subject,
         rows=rows,
         epsilon=epsilon,
@@ -80,10 +83,9 @@ def audit(
         insecure_seed=insecure_seed,
         progress=progress,
     )
-    return found
 
 
-def audits(
+def most_telling(
     subject: Plan | Step | Mechanism | Recipe | str,
     *,
     rows: Rows | None = None,
@@ -94,19 +96,25 @@ def audits(
     neighbours: Iterable[Any] = (),
     insecure_seed: int | None = None,
     progress: Progress | None = None,
-) -> list[Audit]:
-    """Audits of one claim at several deltas by the same releases; ``false_alarm`` is that of all of them together."""
+) -> Audit:
+    """The audit of one claim at that of several deltas at which the pilot expects most beyond it."""
     from dpframe.auditing.trials import Experiment, Laboratory, tasks
 
     if not (validators.is_int(trials) and trials >= LEAST_TRIALS):
         raise PlanError(f"audit: trials must be an integer of at least {LEAST_TRIALS}; got {trials!r}.")
     if not (validators.is_finite(false_alarm) and 0.0 < false_alarm < 1.0):
         raise PlanError(f"audit: false_alarm must be a number between 0 and 1; got {false_alarm!r}.")
+    for delta in deltas:
+        validators.check_delta(delta)
     plan = _plan(subject, rows, epsilon, deltas[0])
+    losses, composed = plan.pricing.all_losses, accountant(plan.accountant)
+    claims = [composed.epsilon(losses, delta) for delta in deltas]
+    if not all(map(math.isfinite, claims)):
+        raise PlanError(f"audit: no finite epsilon is claimed at delta={min(deltas):g}; audit at a larger delta.")
     pairs = (*built_in(plan.rows), *(checked(pair, plan.rows, i) for i, pair in enumerate(neighbours, start=1)))
     experiment = Experiment(plan, pairs)
     pilot = max(trials // PILOT_SHARE, LEAST_PILOT)
-    planned = 2 * (pilot * len(pairs) + trials * len(deltas))
+    planned = 2 * (pilot * len(pairs) + trials)
     done = 0
 
     def tell(more: int) -> None:
@@ -115,43 +123,36 @@ def audits(
         if progress is not None:
             progress(done, planned)
 
-    terms = [evidence.Terms(trials=trials, delta=delta, false_alarm=false_alarm / len(deltas)) for delta in deltas]
+    terms = [evidence.Terms(trials=trials, delta=delta, false_alarm=false_alarm) for delta in deltas]
     with Laboratory(experiment, insecure_seed, tell, planned=planned) as laboratory:
         seen = laboratory.perform([task for at in range(len(pairs)) for task in tasks(at, pilot, "pilot")])
-        chosen = [_most_telling(seen, len(pairs), each) for each in terms]
-        fresh = {at for at, _ in chosen}
-        counted = laboratory.perform([task for at in sorted(fresh) for task in tasks(at, trials, "test")])
-    tell(planned - done)
-    losses, composed = plan.pricing.all_losses, accountant(plan.accountant)
-    found = []
-    for (at, events), each in zip(chosen, terms, strict=True):
-        event = events[at]
-        hits, misses = (event.hits(counted[at, other]) for other in (event.reverse, not event.reverse))
-        claim = composed.epsilon(losses, each.delta)
-        found.append(
-            Audit(
-                subject=_title(plan),
-                neighbors=str(plan.rows.neighbors),
-                claim=claim,
-                bound=evidence.lower_bound(hits, misses, each),
-                visible=evidence.visible(lambda x: composed.delta(losses, x), claim, each),
-                pair=pairs[at].name,
-                statistic="likelihood ratio" if experiment.knows_density else "trained linear statistic",
-                hits=hits,
-                misses=misses,
-                pilot={pair.name: event.promise for pair, event in zip(pairs, events, strict=True)},
-                **attrs.asdict(each),
-            )
-        )
-    return found
+        known = experiment.knows_density
+        events = {
+            (at, which): evidence.best_event(seen[at, False], seen[at, True], each, ratio_first=known)
+            for at in range(len(pairs))
+            for which, each in enumerate(terms)
+        }
+        at, which = max(events, key=lambda key: events[key].promise - claims[key[1]])
+        counted = laboratory.perform(tasks(at, trials, "test"))
+    event = events[at, which]
+    hits, misses = (event.hits(counted[at, other]) for other in (event.reverse, not event.reverse))
+    return Audit(
+        subject=_title(plan),
+        neighbors=str(plan.rows.neighbors),
+        claim=claims[which],
+        bound=evidence.lower_bound(hits, misses, terms[which]),
+        visible=evidence.visible(lambda x: composed.delta(losses, x), claims[which], terms[which]),
+        pair=pairs[at].name,
+        statistic=_told_apart(event, experiment),
+        hits=hits,
+        misses=misses,
+        pilot={pair.name: events[number, which].promise for number, pair in enumerate(pairs)},
+        **attrs.asdict(terms[which]),
+    )
 
 
-def _most_telling(
-    seen: Mapping[tuple[int, bool], FloatArray], pairs: int, terms: evidence.Terms
-) -> tuple[int, list[evidence.Event]]:
-    """The pair whose event the pilot expects most of, and the best event of each pair."""
-    events = [evidence.best_event(seen[at, False], seen[at, True], terms) for at in range(pairs)]
-    return max(range(pairs), key=lambda at: events[at].promise), events
+def _told_apart(event: evidence.Event, experiment: Experiment) -> str:
+    return "likelihood ratio" if event.first_alone and experiment.knows_density else "trained statistic"
 
 
 def _plan(subject: Plan | Step | Mechanism | Recipe | str, rows: Rows | None, epsilon: float, delta: float) -> Plan:

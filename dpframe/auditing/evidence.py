@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterator
 
 import attrs
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dpframe.lattice import FloatArray
 
 PILOT_DOUBT = 0.25  # pilot rates are taken this pessimistically, so that a lucky tail is not chosen
-SINGLES = 8  # coordinates that are tried on their own, besides their best combination
+PREFERRED = 1.1  # a later candidate must promise more by this factor: the largest of many promises is a lucky one
+TRUSTED = 1.5  # the same against a known likelihood ratio, which nothing beats unless it is wrong
+SINGLES = 4  # coordinates that are tried on their own, besides their best combination
 LEVELS = 400  # thresholds that are tried
 
 
@@ -38,23 +40,59 @@ class Terms:
 
 
 @attrs.frozen(eq=False)
+class Look:
+    """Functions of each number released, learnt from the pilot.
+
+    The number itself tells a shift of Gaussian noise best; cut off at the two means, one of Laplace noise; its squared
+    distance from the middle, a change of the noise.
+
+    Args:
+        low: the smaller mean of each number.
+        high: the larger one.
+        unit: the spread of each number.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    unit: FloatArray
+
+    @classmethod
+    def of(cls, one: FloatArray, other: FloatArray) -> Look:
+        means = np.sort([one.mean(axis=0), other.mean(axis=0)], axis=0)
+        spread = np.sqrt((one.var(axis=0) + other.var(axis=0)) / 2)
+        return cls(means[0], means[1], np.where(spread > 0, spread, 1.0))
+
+    def __call__(self, numbers: FloatArray) -> FloatArray:
+        """(trials, 3 × numbers)."""
+        middle = (self.low + self.high) / 2
+        return np.hstack([numbers, np.clip(numbers, self.low, self.high), ((numbers - middle) / self.unit) ** 2])
+
+
+@attrs.frozen(eq=False)
 class Event:
     """Releases whose score is at least a threshold, more frequent for one data set than for the other.
 
     Args:
-        weights: the score is this combination of the numbers released.
+        look: functions of the numbers released.
+        weights: the score is this combination of them.
         threshold: where the event begins.
         reverse: whether it is the other data set that it speaks for.
         promise: the bound on epsilon that the pilot expects of it.
     """
 
+    look: Look
     weights: FloatArray
     threshold: float
     reverse: bool
     promise: float
 
     def hits(self, numbers: FloatArray) -> int:
-        return int((_score(numbers, self.weights) >= self.threshold).sum())
+        return int((_score(self.look(numbers), self.weights) >= self.threshold).sum())
+
+    @property
+    def first_alone(self) -> bool:
+        """Whether the first of the numbers decides by itself."""
+        return bool(self.weights[0]) and not self.weights[1:].any()
 
 
 def clopper_pearson(hits: ArrayLike, trials: int, doubt: float) -> tuple[FloatArray, FloatArray]:
@@ -91,22 +129,31 @@ def _bounds(hits: FloatArray, misses: FloatArray, terms: Terms) -> FloatArray:
     return bounds
 
 
-def best_event(one: FloatArray, other: FloatArray, terms: Terms) -> Event:
+def best_event(one: FloatArray, other: FloatArray, terms: Terms, *, ratio_first: bool = False) -> Event:
     """The event that the pilot expects to prove most in further releases.
 
+    Combinations are learnt from one half of the pilot and judged on the other.
+
     Args:
-        one: (pilot trials, numbers) released on one data set. A single column is taken as a score of its own.
+        one: (pilot trials, numbers) released on one data set. The first number is tried as a score of its own.
         other: the same on the other data set.
         terms: for the releases it will be counted on.
+        ratio_first: whether the first number is the log-likelihood ratio.
     """
-    found = []
-    for weights in _directions(one, other):
-        scores = _score(one, weights), _score(other, weights)
+    look = Look.of(one, other)
+    seen = look(one), look(other)
+    learnt, kept = ([sample[half::2] for sample in seen] for half in (0, 1))
+    best: Event | None = None
+    for weights, samples in [*((each, seen) for each in _single(*seen)), *((each, kept) for each in _trained(*learnt))]:
+        scores = [_score(sample, weights) for sample in samples]
         for reverse in (False, True):
             toward, away = (-scores[1], -scores[0]) if reverse else scores
             threshold, promise = _threshold(toward, away, terms)
-            found.append(Event(-weights if reverse else weights, threshold, reverse, promise))
-    return max(found, key=lambda event: event.promise)
+            better = TRUSTED if ratio_first and best is not None and best.first_alone else PREFERRED
+            if best is None or promise > better * best.promise:
+                best = Event(look, -weights if reverse else weights, threshold, reverse, promise)
+    assert best is not None
+    return best
 
 
 def _score(numbers: FloatArray, weights: FloatArray) -> FloatArray:
@@ -115,18 +162,35 @@ def _score(numbers: FloatArray, weights: FloatArray) -> FloatArray:
     return scores
 
 
-def _directions(one: FloatArray, other: FloatArray) -> Iterator[FloatArray]:
-    """Combinations of the numbers that tell the samples apart: Fisher's, and the best single numbers."""
+def _single(one: FloatArray, other: FloatArray) -> Iterator[FloatArray]:
+    """Numbers by themselves: the first one, then those whose means lie farthest apart."""
+    count = one.shape[1] // 3
+    places = np.arange(one.shape[1])
+    shift = np.abs(one[:, :count].mean(axis=0) - other[:, :count].mean(axis=0))
+    spread = one[:, :count].std(axis=0) + other[:, :count].std(axis=0)
+    told = np.divide(shift, spread, out=np.where(shift > 0, np.inf, 0.0), where=spread > 0)
+    for index in [0, *np.argsort(-told)[:SINGLES].tolist()]:
+        yield (places == index).astype(np.float64)
+
+
+def _trained(one: FloatArray, other: FloatArray) -> Iterator[FloatArray]:
+    """Fisher's combinations of each kind of look, and of all of them."""
+    kind = np.arange(one.shape[1]) // (one.shape[1] // 3)
+    for block in (kind == 0, kind == 1, kind == 2, kind >= 0):
+        yield _fisher(one, other, block)
+
+
+def _fisher(one: FloatArray, other: FloatArray, block: NDArray[np.bool_]) -> FloatArray:
+    """The linear combination of some columns whose means lie farthest apart in its own deviations."""
+    one, other = one[:, block], other[:, block]
     shift = one.mean(axis=0) - other.mean(axis=0)
     spread = np.sqrt((one.var(axis=0) + other.var(axis=0)) / 2)
     unit = np.where(spread > 0, spread, np.maximum(np.abs(shift), 1e-300) * 1e-6)  # certain ones outweigh all others
     standard = [(sample - sample.mean(axis=0)) / unit for sample in (one, other)]
     within = sum(sample.T @ sample / len(sample) for sample in standard) / 2
-    fisher = np.linalg.solve(within + 1e-6 * np.eye(len(shift)), shift / unit) / unit
-    yield fisher if np.isfinite(fisher).all() and fisher.any() else np.ones(len(shift))
-    if len(shift) > 1:
-        for index in np.argsort(-np.abs(shift / unit))[:SINGLES]:
-            yield np.sign(shift[index]) * (np.arange(len(shift)) == index)
+    found = np.zeros(len(block))
+    found[block] = np.linalg.solve(within + 1e-6 * np.eye(len(shift)), shift / unit) / unit
+    return found if np.isfinite(found).all() and found.any() else block.astype(np.float64)
 
 
 def _threshold(toward: FloatArray, away: FloatArray, terms: Terms) -> tuple[float, float]:
@@ -152,6 +216,8 @@ def visible(curve: Callable[[float], float], claim: float, terms: Terms) -> floa
         terms: what was fixed in advance.
     """
     found = 0.0
+    if not claim > 0.0:
+        return found
     for x in np.linspace(0.0, 1.0, 41)[1:] * claim:
         step = 1e-3 * claim
         slope = (curve(x + step) - curve(x - step)) / (2 * step)

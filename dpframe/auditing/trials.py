@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +19,7 @@ import numpy as np
 
 from dpframe import runner
 from dpframe.auditing.pairs import Pair
+from dpframe.errors import PlanError
 from dpframe.inputs import resolve
 from dpframe.interfaces import Mechanism
 from dpframe.kinds import HermitianMatrix, Kind, Subspace
@@ -64,12 +69,14 @@ class Experiment:
         return values
 
     def numbers(self, pair: int, other: bool, random: Random) -> FloatArray:
-        """What one trial tells: the log-likelihood ratio where it is known, otherwise all numbers released."""
+        """What one trial tells: all numbers released, after the log-likelihood ratio where it is known.
+
+        The ratio is one number among others: a density that is stated wrongly must not hide what is released.
+        """
         values = self.released(pair, other, random)
         ratio = self._log_ratio(pair, values) if self.one_pass else None
-        if ratio is not None:
-            return np.array([ratio])
-        return np.concatenate([_numbers(values[step.name]) for step, _ in self.plan.releases])
+        first = np.zeros(0) if ratio is None else np.array([ratio])
+        return np.concatenate([first, *(_numbers(values[step.name]) for step, _ in self.plan.releases)])
 
     def _log_ratio(self, pair: int, values: dict[str, Kind]) -> float | None:
         total = 0.0
@@ -80,10 +87,12 @@ class Experiment:
             other = mechanism.log_density(values[step.name], self.data(pair, True), level)
             if one is None or other is None:
                 return None
+            if not (math.isfinite(one) and math.isfinite(other)):
+                raise PlanError(f"the log-density of {mechanism.name!r} is {one} and {other}, not finite numbers.")
             total += one - other
         return total
 
-    @property
+    @cached_property
     def knows_density(self) -> bool:
         """Whether the likelihood ratio is known; one draw tells."""
         values = self.released(0, False, Random(Keystream.secure())) if self.one_pass else {}
@@ -99,14 +108,18 @@ def _rebuilt(plan: dict[str, Any], pairs: tuple[Pair, ...]) -> Experiment:
 
 
 def _numbers(value: Kind) -> FloatArray:
-    """The numbers of a released value, in a form that does not hide what it tells."""
+    """The numbers of a released value, and of what is released beside it."""
     array = value.array
+    arrays = [array]
+    if isinstance(value, HermitianMatrix):
+        arrays = [array[np.triu_indices(len(array))]]
     if isinstance(value, Subspace):
-        array = array @ array.conj().T  # a basis is known up to signs and rotations
-    if isinstance(value, HermitianMatrix | Subspace):
-        array = array[np.triu_indices(len(array))]
-    parts = (array.real, array.imag) if np.iscomplexobj(array) else (array,)
-    return np.concatenate([part.ravel() for part in parts]).astype(np.float64)
+        arrays.append((array @ array.conj().T)[np.triu_indices(len(array))])  # what does not depend on the basis
+    parts = [part for each in arrays for part in ((each.real, each.imag) if np.iscomplexobj(each) else (each,))]
+    beside = [float(number) for number in value.beside if isinstance(number, int | float)]
+    if value.axes is not None:
+        beside += [*value.axes.scale, *value.axes.offset]
+    return np.concatenate([*(part.ravel() for part in parts), np.array(beside)]).astype(np.float64)
 
 
 @attrs.frozen(kw_only=True)
@@ -133,6 +146,8 @@ def _performed(experiment: Experiment, task: Task, seed: int | None) -> FloatArr
     """The numbers of each trial of a task; the stream belongs to the task, whoever performs it."""
     random = Random(Keystream.secure() if seed is None else Keystream.insecure(seed)).child(task.name)
     draws = [experiment.numbers(task.pair, task.other, random.child(str(trial))) for trial in range(task.count)]
+    if len({len(numbers) for numbers in draws}) > 1:
+        raise PlanError("what is released has no fixed shape, or a density only at times; an audit needs both fixed.")
     return np.stack(draws)
 
 
@@ -147,8 +162,7 @@ class Laboratory:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         self._pool: ProcessPoolExecutor | None = None
         if cores > 1 and planned >= WORTH_WORKERS and _importable(experiment):
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(cores, mp_context=context, initializer=_hired, initargs=(experiment, seed))
+            self._pool = _hire(cores, experiment, seed)
 
     def __enter__(self) -> Laboratory:
         return self
@@ -165,10 +179,39 @@ class Laboratory:
             self._tell(task.count)
         return {key: np.concatenate(parts) for key, parts in found.items()}
 
-    def _results(self, wanted: list[Task]) -> Iterator[FloatArray] | Iterable[FloatArray]:
+    def _results(self, wanted: list[Task]) -> Iterator[FloatArray]:
+        done = 0
         if self._pool is not None:
-            return self._pool.map(_at_work, wanted)
-        return (_performed(self._experiment, task, self._seed) for task in wanted)
+            try:
+                for numbers in self._pool.map(_at_work, wanted):
+                    yield numbers
+                    done += 1
+            except BrokenProcessPool:  # a class that only this process can find, or no memory for others
+                self._pool = None
+        yield from (_performed(self._experiment, task, self._seed) for task in wanted[done:])
+
+
+def _hire(cores: int, experiment: Experiment, seed: int | None) -> ProcessPoolExecutor:
+    """Processes that have the experiment, all of them started.
+
+    A new process would run the script that started this one, and with it any release in it, were its name not hidden.
+    """
+    main = sys.modules["__main__"]
+    hidden: dict[str, Any] = {name: vars(main).pop(name) for name in ("__spec__", "__file__") if name in vars(main)}
+    main.__spec__ = None
+    try:
+        pool = ProcessPoolExecutor(
+            cores,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_hired,
+            initargs=(experiment, seed),
+        )
+        with suppress(BrokenProcessPool):
+            for waiting in [pool.submit(os.getpid) for _ in range(cores)]:
+                waiting.result()
+    finally:
+        vars(main).update(hidden)
+    return pool
 
 
 _employed: list[tuple[Experiment, int | None]] = []

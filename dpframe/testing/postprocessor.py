@@ -52,7 +52,11 @@ def kind_honoured(stage: PostProcessorStage) -> None:
 @check("postprocessor")
 def pure_function(stage: PostProcessorStage) -> None:
     """The same inputs give the same bits, whatever the global generators, which are left alone."""
+    given = [value for _, _, value in inputs(stage.subject) if value is not None]
+    before = [value.array.tobytes() for value in given]
     with refusals_are_not_run("apply() fails, which kind-honoured is about"):
         one, other, touched = twice(stage.subject.apply)
+    if before != [value.array.tobytes() for value in given]:
+        raise Failed("it changes its inputs, which other steps use too")
     if touched or (type(one), one.array.tobytes()) != (type(other), other.array.tobytes()):
         raise Failed("it draws from a global generator or keeps a state; a post-processor must be a pure function")

@@ -6,7 +6,7 @@ import itertools
 import random as standard_random
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from types import FrameType
 from typing import Any
@@ -21,34 +21,49 @@ from dpframe.errors import PlanError
 from dpframe.interfaces import Mechanism, Statistic
 from dpframe.kinds import Kind
 from dpframe.lattice import FloatArray
+from dpframe.losses import ZCDP, Gaussian, Laplace
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
 from dpframe.private import Chunk, Parts, PrivateData
-from dpframe.rows import NEIGHBORS, Rows
+from dpframe.rows import NEIGHBORS, Category, Column, Rows
 from dpframe.sources import open_source
 from dpframe.steps import Step
+from dpframe.testing.checks import Failed, NotRun
 
 DELTA = 1e-2
-DIM, CONTRIBUTIONS = 3, 2
+SHIFTS, FOR_SHIFTS, FOR_RATIOS = (Gaussian, Laplace, ZCDP), 4.0, 1.5
+"""Claims at which a noise scale that is 20 % too small, and a ratio that is too large, show in the fewest releases."""
+
+NORM, DIM, CONTRIBUTIONS = 1.7, 3, 3  # no two of them, nor their squares, are alike
 
 
 def promises(subject: Mechanism | Statistic, rows: Rows | None) -> list[Rows]:
-    """The promise for both relations: the one given, or else the first of ours that the subject does not refuse."""
-    ours = [
-        Rows(norm=1.0, dim=DIM, contributions=CONTRIBUTIONS, center=center, neighbors="replace")
-        for center in (False, True)
+    """Promises to check a subject under, each for both relations: the one given, or those of ours that it accepts.
+
+    Ours are plain rows, rows with a constant coordinate, rows of one coordinate, and columns with a category.
+    """
+    columns = [Column("a", -3.0, 5.0), Category("b", ["x", "y"])]
+    ours: list[dict[str, Any]] = [
+        {"norm": NORM, "dim": DIM},
+        {"norm": NORM, "dim": DIM, "center": True},
+        {"norm": NORM, "dim": 1},
+        {"columns": columns},
     ]
-    refusal: PlanError | None = None
-    for candidate in ours if rows is None else [rows]:
+    candidates = [Rows(neighbors="replace", contributions=CONTRIBUTIONS, **each) for each in ours]
+    if rows is not None:
+        candidates = [rows.bind(rows.dim or DIM)]
+    accepted, refusal = [], None
+    for candidate in candidates:
         try:
-            bound = candidate.bind(candidate.dim or DIM)
             for part in (subject, *(subject.reads() if isinstance(subject, Mechanism) else ())):
-                part.check(bound)
+                part.check(candidate)
         except PlanError as error:
             refusal = error
         else:
-            return [attrs.evolve(bound, neighbors=relation) for relation in NEIGHBORS]
-    raise PlanError(f"{subject.name!r} refuses the promise to be checked under; say rows=. It says: {refusal}")
+            accepted.append(candidate)
+    if not accepted:
+        raise PlanError(f"{subject.name!r} refuses the promise to be checked under; say rows=. It says: {refusal}")
+    return [attrs.evolve(promise, neighbors=relation) for promise in accepted for relation in NEIGHBORS]
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -57,7 +72,7 @@ class MechanismStage:
 
     subject: Mechanism
     rows: list[Rows]
-    epsilon: float
+    epsilon: float | None
     trials: int
     neighbours: tuple[Any, ...]
 
@@ -67,12 +82,48 @@ class MechanismStage:
 
     def plan(self, rows: Rows) -> Plan:
         """A plan that releases it once."""
-        budget = Budget(epsilon=self.epsilon, delta=DELTA)
+        loss = self.subject.loss(rows, 1.0)
+        scales = all(isinstance(part, SHIFTS) for part in (loss if isinstance(loss, tuple) else (loss,)))
+        epsilon = self.epsilon or (FOR_SHIFTS if scales else FOR_RATIOS)
+        budget = Budget(epsilon=epsilon, delta=DELTA)
         return Plan(rows=rows, budget=budget, steps=[Step(name="release", action=self.subject)])
 
     @property
     def statistics(self) -> list[StatisticStage]:
         return [StatisticStage(statistic, self.rows) for statistic in self.subject.reads()]
+
+    def faint(self, plan: Plan) -> Plan:
+        """The same at a level so small that rounded noise does not repeat by itself, where it serves such a level."""
+        (step,) = plan.steps
+        with suppress(PlanError):
+            return attrs.evolve(plan, steps=[attrs.evolve(step, level=plan.pricing.levels[step.name] / 1024)])
+        return plan
+
+    @property
+    def audited(self) -> list[Plan]:
+        """Where audits look: the first promise for both relations, and replaced rows with a constant coordinate."""
+        return [*self.plans[:2], *[plan for plan in self.plans[2:] if plan.rows.center][1:2]]
+
+    @cached_property
+    def served(self) -> bool:
+        """Whether all kinds of data are served; where not, checks that need a release have nothing to say."""
+        try:
+            outputs(self)
+        except Exception:  # whatever it raises
+            return False
+        return True
+
+    @contextmanager
+    def releasing(self) -> Iterator[None]:
+        """Take a failing release for a mistake, unless it is known by now that some data is not served."""
+        try:
+            yield
+        except (Failed, NotRun):
+            raise
+        except Exception as error:
+            if not self.served:
+                raise NotRun("not all data is served, which serves-any-data is about") from error
+            raise Failed(f"a release fails now and then: {type(error).__name__}: {error}") from error
 
     def released(self, plan: Plan, data: PrivateData, random: Random) -> Kind:
         return runner.act(plan, plan.steps[0], data, {}, random)
@@ -96,8 +147,25 @@ def read(plan: Plan, data: Any) -> PrivateData:
     return runner.read(plan, open_source(data, plan.rows), list(plan.steps), {})
 
 
+def outputs(stage: MechanismStage) -> list[Kind]:
+    """What is released from no rows, one, huge ones, and ones that are not numbers, under every promise."""
+    found: list[Kind] = []
+    for plan in stage.plans:
+        dim, coordinates = plan.rows.known_dim, some_rows(plan.rows)
+        nothing, lost = np.zeros((0, dim)), np.full((3, dim), np.nan)
+        made = [nothing, np.zeros((1, dim)), coordinates[:1], coordinates, lost, np.vstack([coordinates, lost])]
+        for number, data in enumerate(made):
+            private = read(plan, cells(plan.rows, data))
+            found.append(stage.released(plan, private, Random(Keystream.insecure(number))))
+        looks = {(type(value).__name__, value.array.shape, repr(value.beside)) for value in found[-len(made) :]}
+        if len(looks) > 1:
+            raise Failed(f"what it gives depends on the data beside the numbers themselves: {sorted(map(str, looks))}")
+    return found
+
+
 def pairs(rows: Rows) -> list[Pair]:
-    return built_in(rows)
+    """The built-in neighbours, but for those that are the same twice under this promise."""
+    return [pair for pair in built_in(rows) if repr(pair.one) != repr(pair.other)]
 
 
 def some_rows(rows: Rows) -> FloatArray:

@@ -12,10 +12,11 @@ import numpy as np
 from dpframe.auditing.pairs import cells
 from dpframe.lattice import FloatArray
 from dpframe.private import Chunk
-from dpframe.rows import Rows
+from dpframe.rows import Column, Rows
 from dpframe.testing.checks import Failed, check
 from dpframe.testing.stage import StatisticStage, some_rows
 
+MANY = 70_000  # rows of a large chunk
 OF_MECHANISMS_TOO = ("exact-integers", "declared-sensitivity", "adds-up", "not-a-number", "keeps-no-rows")
 
 
@@ -82,6 +83,10 @@ def adds_up(stage: StatisticStage) -> None:
             "in another order": [_integers(stage.parts(rows, made[shuffled]))],
             "with an empty chunk": [whole, _integers(stage.parts(rows, made[:0]))],
         }
+        times = MANY // len(made)
+        many = _integers(stage.parts(rows, np.tile(made, (times, 1))))
+        if any((many[name] != times * total).any() for name, total in whole.items()):
+            raise Failed(f"a chunk of {times * len(made)} rows does not count each of them alike")
         for told, parts in splits.items():
             for name, total in whole.items():
                 if (sum(part[name] for part in parts) != total).any():
@@ -95,12 +100,24 @@ def not_a_number(stage: StatisticStage) -> None:
         made = some_rows(rows)[:20]
         clean = _integers(stage.parts(rows, made))
         for poison in (np.nan, np.inf, -np.inf):
-            for place in range(rows.known_dim):
+            for place in _numeric(rows):
                 lost = made.copy()
                 lost[:, place] = poison
                 mixed = _integers(stage.parts(rows, _interleaved(made, lost)))
-                if rows.columns is None and any((mixed[name] != clean[name]).any() for name in clean):
+                if any((mixed[name] != clean[name]).any() for name in clean):
                     raise Failed(f"rows with {poison} in one cell change {sorted(clean)}: they pass the clip")
+
+
+def _numeric(rows: Rows) -> list[int]:
+    """The coordinates that come from a number without a public value for missing ones."""
+    if rows.columns is None:
+        return list(range(rows.known_dim))
+    found, at = [], 0
+    for column in rows.columns:
+        if isinstance(column, Column) and column.missing is None:
+            found.append(at)
+        at += len(column.labels)
+    return found
 
 
 def _interleaved(one: FloatArray, other: FloatArray) -> FloatArray:

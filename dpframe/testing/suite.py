@@ -37,7 +37,7 @@ def conformance(*subjects: Any, **options: Any) -> Callable[..., None]:
         from dpframe.testing import check
 
         report = check(subject, **options)
-        _written(report, request, label)
+        _written(report, request, f"{request.path.stem}-{label}")
         with capsys.disabled():
             print(f"\n{report.summary}")
         report.assert_passed()

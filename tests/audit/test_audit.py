@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -43,11 +46,71 @@ def test_enough_noise_is_not_refuted() -> None:
     assert not audit.violated
     assert 0.5 < audit.bound / audit.visible <= 1.2
     assert 1.0 == pytest.approx(audit.claim, rel=1e-6)
-    assert "trained linear statistic" == audit.statistic
+    assert "trained statistic" == audit.statistic
 
 
 def test_the_likelihood_ratio_is_used_where_it_is_known() -> None:
-    assert "likelihood ratio" == dp.audit("gaussian", rows=ROWS, trials=1000, insecure_seed=1).statistic
+    audit = dp.audit("gaussian", rows=ROWS, epsilon=2.0, trials=3000, insecure_seed=1)
+    assert "likelihood ratio" == audit.statistic
+
+
+@attrs.frozen(kw_only=True)
+class HiddenBehindDensity(NoisyTrace):
+    """No noise at all, and a density that says nothing."""
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Scalar:
+        return dp.Scalar(float(np.trace(data.moment)))
+
+    def log_density(self, value: dp.Kind, data: dp.PrivateData, level: float) -> float:
+        return 0.0
+
+
+def test_a_wrong_density_hides_nothing() -> None:
+    assert dp.audit(HiddenBehindDensity(), rows=ROWS, trials=1000, insecure_seed=1).violated
+
+
+def test_a_density_that_is_no_number_is_refused() -> None:
+    @attrs.frozen(kw_only=True)
+    class Nan(NoisyTrace):
+        def log_density(self, value: dp.Kind, data: dp.PrivateData, level: float) -> float:
+            return float("nan")
+
+    with pytest.raises(dp.PlanError, match="log-density of 'noisy-trace' is nan"):
+        dp.audit(Nan(), rows=ROWS, trials=1000, insecure_seed=1)
+
+
+def test_what_is_handed_out_cannot_be_written_to() -> None:
+    @attrs.frozen(kw_only=True)
+    class InPlace(NoisyTrace):
+        def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Scalar:
+            moment = data.moment
+            moment += 1
+            return dp.Scalar(0.0)
+
+    with pytest.raises(ValueError, match="read-only"):
+        dp.audit(InPlace(), rows=ROWS, trials=1000, insecure_seed=1)
+    chunk = dp.Chunk(ROWS, np.ones((2, 2)))
+    with pytest.raises(ValueError, match="read-only"):
+        chunk.values[0, 0] = 3.0
+
+
+SCRIPT = """
+import dpframe as dp
+from dpframe.auditing import trials
+
+print("this script runs", flush=True)
+trials.WORTH_WORKERS = 0
+print(dp.audit(dp.release("x", "laplace-eigenvalues", k=1), trials=1000).verdict)
+"""
+
+
+def test_workers_do_not_run_the_script_again(tmp_path: Path) -> None:
+    """A script may hold releases; running it again in each worker would make them again."""
+    (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300
+    )
+    assert ["this script runs", "no violation found"] == done.stdout.splitlines()
 
 
 def test_a_supplied_pair_is_used_where_it_tells_most() -> None:
@@ -146,12 +209,25 @@ def test_progress_ends_at_all_releases() -> None:
         ({"trials": 1e4}, "trials must be an integer"),
         ({"false_alarm": 0.0}, "false_alarm must be a number between 0 and 1; got 0.0"),
         ({"delta": 1.0}, "delta"),
+        ({"delta": "0.1"}, "delta"),
         ({"epsilon": -1.0}, "epsilon"),
     ],
 )
 def test_bad_terms_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(dp.PlanError, match=message):
         dp.audit("gaussian", **settings)
+
+
+def test_claims_without_a_number_are_refused() -> None:
+    plan = dp.Plan(rows=ROWS, budget=dp.Budget(epsilon=1.0, delta=1e-6), steps=[dp.release("moment", "gaussian")])
+    with pytest.raises(dp.PlanError, match="no finite epsilon is claimed at delta=0; audit at a larger delta"):
+        dp.audit(plan, delta=0.0)
+
+
+def test_a_claim_of_nothing_is_audited() -> None:
+    plan = dp.Plan(rows=ROWS, budget=dp.Budget(epsilon=0.05, delta=1e-6), steps=[dp.release("moment", "gaussian")])
+    audit = dp.audit(plan, trials=1000, insecure_seed=1)
+    assert (0.0, 0.0, False) == (audit.claim, audit.power, audit.violated)
 
 
 def test_other_subjects_are_refused() -> None:

@@ -58,8 +58,23 @@ def test_the_event_is_the_half_line_that_tells_most(reverse: bool) -> None:
     fresh = random.standard_normal((2, 10_000, 5))
     hits = event.hits(fresh[0] + shift * (event.reverse == reverse))
     misses = event.hits(fresh[1] + shift * (event.reverse != reverse))
-    best = dp.accountant("gdp").epsilon([dp.losses.Gaussian(mu=math.sqrt(5))], 0.01)
-    assert 0.6 * best < lower_bound(hits, misses, TERMS) < best
+    gdp, loss = dp.accountant("gdp"), [dp.losses.Gaussian(mu=math.sqrt(5))]
+    truth = gdp.epsilon(loss, TERMS.delta)
+    expected = visible(lambda x: gdp.delta(loss, x), truth, TERMS)
+    assert 0.8 * expected < lower_bound(hits, misses, TERMS) < truth
+
+
+def test_laplace_shifts_and_changes_of_noise_are_seen_by_their_own_looks() -> None:
+    """A dense shift of Laplace noise, whose likelihood ratio is a sum of cut-off numbers; and noise twice as large."""
+    random = np.random.default_rng(5)
+    one, other, fresh, again = random.laplace(size=(4, 20_000, 8))
+    shift = 0.3
+    event = best_event(one[:4000] + shift, other[:4000], TERMS)
+    hits, misses = sorted((event.hits(fresh[:10_000] + shift), event.hits(again[:10_000])), reverse=True)
+    assert 1.0 < lower_bound(hits, misses, TERMS) < 8 * shift
+    event = best_event(2 * one[:4000], other[:4000], TERMS)
+    hits, misses = sorted((event.hits(2 * fresh[:10_000]), event.hits(again[:10_000])), reverse=True)
+    assert lower_bound(hits, misses, TERMS) > 2.0
 
 
 def test_a_number_without_noise_is_found_among_others() -> None:

@@ -63,6 +63,20 @@ def test_data_sets_that_are_not_neighbours_are_refused(relation: str, one: Any, 
         dp.audit("gaussian", rows=rows, neighbours=[(np.array(one), np.array(other))])
 
 
+def test_neighbours_are_compared_as_a_run_reads_them() -> None:
+    rows = dp.Rows(columns=[dp.Column("a", 0, 1), dp.Column("b", 0, 1)], neighbors="replace")
+    one = {"a": np.array([0.1, 0.2]), "b": np.array([0.3, 0.4])}
+    reordered = {"b": np.array([0.1, 0.4]), "a": np.array([0.3, 0.2])}
+    checked((one, reordered), rows, 1)  # row 1 differs, as columns are found by name
+    with pytest.raises(dp.PlanError, match="not neighbours"):
+        checked((one, {"b": one["b"], "a": one["a"]}), rows, 1)
+    plain = dp.Rows(norm=1.0, neighbors="replace", dim=2)
+    with pytest.raises(dp.PlanError, match="one has 3 rows that the other lacks"):
+        checked(([np.zeros((3, 2))], [np.ones((3, 2))]), plain, 1)
+    with pytest.raises(dp.PlanError, match="not one-shot iterables"):
+        checked((iter([np.zeros((3, 2))]), [np.ones((3, 2))]), plain, 1)
+
+
 def test_something_else_than_pairs_is_refused() -> None:
     with pytest.raises(dp.PlanError, match="must be pairs"):
         dp.audit("gaussian", neighbours=[np.eye(2)])

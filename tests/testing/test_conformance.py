@@ -18,7 +18,6 @@ AUGMENTED = dp.AugmentedMoment(np.array([[4.0, 1.0, 2.0], [1.0, 3.0, 1.0], [2.0,
 COVARIANCE = dp.Covariance(np.array([[2.0, 0.5], [0.5, 1.0]]), axes=AXES)
 
 SUBJECTS = [
-    PrivateQuantile(quantile=0.5, high=10.0, points=20),
     dp.Moment(),
     dp.BlockMoment(basis=np.eye(3)[:, :1], radii=(1.0, 0.5)),
     dp.NormHistogram(edges=[0.5, 1.0, 2.0]),
@@ -40,7 +39,10 @@ SUBJECTS = [
     dp.postprocess.ExplainedVariance(of=MATRIX, components=np.eye(3)[:, :2]),
 ]
 
+QUANTILE = PrivateQuantile(quantile=0.5, high=10.0, points=20)
+
 test_conformance = conformance(*SUBJECTS)
+test_quantile = conformance(QUANTILE, trials=1000)  # tests/audit has longer audits
 
 
 def test_every_class_of_the_core_is_checked() -> None:
@@ -50,4 +52,4 @@ def test_every_class_of_the_core_is_checked() -> None:
         *builtin.dpframe_statistics(),
         *builtin.dpframe_accountants(),
     }
-    assert provided == {type(subject) for subject in SUBJECTS}
+    assert provided == {type(subject) for subject in (QUANTILE, *SUBJECTS)}

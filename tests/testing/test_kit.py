@@ -96,7 +96,7 @@ def test_one_line_of_a_test_module_runs_prints_and_writes_the_checks(tmp_path: P
     total = len(kit()["statistic"])
     assert f"statistic norm-histogram: {total} checks passed, 0 failed, 0 not run" in done.stdout
     assert "1 not run (bad-parameters-refused: it has no parameters)" in done.stdout
-    written = tmp_path / ".pytest_cache" / "d" / "dpframe-conformance" / "norm-histogram-1.json"
+    written = tmp_path / ".pytest_cache" / "d" / "dpframe-conformance" / "test_plugin-norm-histogram-1.json"
     findings = json.loads(written.read_text(encoding="utf-8"))["findings"]
     assert total == len(findings)
     assert {"passed"} == {finding["outcome"] for finding in findings}
