@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpframe.lattice import FloatArray
 
-PILOT_DOUBT = 0.25  # pilot rates are taken this pessimistically, so that a lucky tail is not chosen
+PILOT_DOUBT = 0.05  # pilot rates are taken this pessimistically, so that a lucky tail is not chosen
 PREFERRED = 1.1  # a later candidate must promise more by this factor: the largest of many promises is a lucky one
-TRUSTED = 1.5  # the same against a known likelihood ratio, which nothing beats unless it is wrong
+TRUSTED = 2.0  # the same against a known likelihood ratio, which nothing beats unless it is wrong
 SINGLES = 4  # coordinates that are tried on their own, besides their best combination
 LEVELS = 400  # thresholds that are tried
 
@@ -144,13 +144,15 @@ def best_event(one: FloatArray, other: FloatArray, terms: Terms, *, ratio_first:
     seen = look(one), look(other)
     learnt, kept = ([sample[half::2] for sample in seen] for half in (0, 1))
     best: Event | None = None
-    for weights, samples in [*((each, seen) for each in _single(*seen)), *((each, kept) for each in _trained(*learnt))]:
+    tried = [*((each, seen) for each in _single(*seen)), *((each, kept) for each in _trained(*learnt))]
+    for number, (weights, samples) in enumerate(tried):
         scores = [_score(sample, weights) for sample in samples]
         for reverse in (False, True):
             toward, away = (-scores[1], -scores[0]) if reverse else scores
             threshold, promise = _threshold(toward, away, terms)
-            better = TRUSTED if ratio_first and best is not None and best.first_alone else PREFERRED
-            if best is None or promise > better * best.promise:
+            trusted = ratio_first and best is not None and best.first_alone
+            needed = 1.0 if number == 0 else TRUSTED if trusted else PREFERRED
+            if best is None or promise > needed * best.promise:
                 best = Event(look, -weights if reverse else weights, threshold, reverse, promise)
     assert best is not None
     return best
