@@ -166,8 +166,14 @@ def _release_cells(line: Line) -> dict[str, str]:
         "loss": ", ".join(line.losses),
         "ε alone": told(line.epsilon_alone or 0.0),
         "ε so far": told(line.epsilon_so_far or 0.0),
-        "numerics": line.numerics + (f"; ε in exact arithmetic, slack {line.slack:.1e}" if line.slack else ""),
+        "numerics": line.numerics + _slack(line),
     }
+
+
+def _slack(line: Line) -> str:
+    if line.slack is None:
+        return "; ε in exact arithmetic, slack once the dimension is known"
+    return f"; ε in exact arithmetic, slack {line.slack:.1e}" if line.slack else ""
 
 
 def _derived_cells(line: Line) -> dict[str, str]:

@@ -43,7 +43,7 @@ class Line:
     level: float | None = None
     losses: tuple[str, ...] = ()
     noise: dict[str, float] = attrs.field(factory=dict)
-    slack: float = 0.0
+    slack: float | None = 0.0
     epsilon_alone: float | None = None
     epsilon_so_far: float | None = None
 
@@ -151,13 +151,11 @@ def _bounds(plan: Plan, step: str, scenario: Scenario | None) -> tuple[Bound, ..
 
 def statement(plan: Plan, content_hash: str) -> Statement:
     """What a plan promises and costs; the hash is that of the plan as it was written."""
+    lines = _lines(plan)
     return Statement(
         protected=_protected(plan.rows),
         against="anyone who sees every released value, whatever else they know (short of breaking AES-256)",
-        strength=(
-            f"epsilon = {told(plan.budget.epsilon)}, delta = {told(plan.budget.delta)}, for every possible data set "
-            "(worst case, no model of the data)"
-        ),
+        strength=_strength(plan, lines),
         rows=_described(plan.rows),
         budget=plan.budget,
         spent=plan.spent,
@@ -166,7 +164,7 @@ def statement(plan: Plan, content_hash: str) -> Statement:
         accountant=_accountant(plan),
         accountants=_accountants(plan),
         passes=max(plan.passes.values()),
-        lines=_lines(plan),
+        lines=lines,
     )
 
 
@@ -224,7 +222,7 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
                 level=level,
                 losses=tuple(map(str, losses)),
                 noise=_noise(plan, step.action, level),
-                slack=step.action.slack(plan.rows, level) if plan.rows.dim is not None else 0.0,
+                slack=_slack(plan, step.action, level),
                 epsilon_alone=alone,
                 epsilon_so_far=composer.epsilon(so_far, plan.budget.delta),
             )
@@ -238,6 +236,28 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
             )
         lines.append(line)
     return tuple(lines)
+
+
+def _slack(plan: Plan, mechanism: Mechanism, level: float) -> float | None:
+    """None where it depends on a dimension that is not known yet."""
+    if type(mechanism).slack is Mechanism.slack:
+        return 0.0
+    return None if plan.rows.dim is None else mechanism.slack(plan.rows, level)
+
+
+def _strength(plan: Plan, lines: tuple[Line, ...]) -> str:
+    """The guarantee in words, with what floats may cost where there are any that tell."""
+    promise = f"epsilon = {told(plan.budget.epsilon)}, delta = {told(plan.budget.delta)}, for every possible data set "
+    slacks = [line.slack for line in lines]
+    if None in slacks:
+        numerics = "; in exact arithmetic, with a numerical slack that is told once the dimension is known"
+    elif any(slacks):
+        numerics = (
+            f"; in exact arithmetic, with a numerical slack of {sum(map(float, filter(None, slacks))):.1e} in delta"
+        )
+    else:
+        numerics = ""
+    return f"{promise}(worst case, no model of the data{numerics})"
 
 
 def _noise(plan: Plan, mechanism: Mechanism, level: float) -> dict[str, float]:

@@ -60,7 +60,12 @@ def kit() -> dict[str, list[Check]]:
     """Every check of the kit, by role, in the order in which they run."""
     for module in MODULES:
         import_module(f"dpframe.testing.{module}")
-    return CHECKS
+    return {role: sorted(checks, key=_place) for role, checks in CHECKS.items()}
+
+
+def _place(each: Check) -> int:
+    """Where its module stands, whichever was imported first."""
+    return MODULES.index(each.run.__module__.rpartition(".")[2])
 
 
 def run(role: str, subject: str, stage: Any, without: Iterable[str] = ()) -> Report:

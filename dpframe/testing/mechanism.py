@@ -44,6 +44,7 @@ from dpframe.testing.stage import (
 )
 
 FEWEST_NUMBERS = 3  # fewer may repeat all the same
+FEW_PAIRS = 3
 STREAMS = 1500  # releases that must all draw something new
 LEVELS = [2.0**power for power in range(-10, 11)]
 
@@ -228,7 +229,7 @@ def replay(stage: MechanismStage) -> str:
 def one_lattice(stage: MechanismStage) -> None:
     """Neighbours are released on the same lattice: no digits below the spacing of the noise tell them apart."""
     for plan in stage.plans:
-        for pair in pairs(plan.rows):
+        for pair in pairs(plan.rows)[:FEW_PAIRS]:
             with stage.releasing():
                 one, other = (_draws(stage, plan, read(plan, data)) for data in (pair.one, pair.other))
                 _compare_lattices(pair.name, one, other)

@@ -35,7 +35,7 @@ def audit(mechanism: str, relation: str, epsilon: float, trials: int) -> dp.Audi
 
 @each_case
 def test_no_claim_is_refuted(mechanism: str, relation: str, epsilon: float) -> None:
-    found = audit(mechanism, relation, epsilon, trials=2000)
+    found = audit(mechanism, relation, epsilon, trials=1000)
     assert found.bound <= found.claim == pytest.approx(epsilon, rel=1e-6)
 
 

@@ -60,6 +60,9 @@ class Bingham(dp.Mechanism):
         if rows.dim is not None and self.k > rows.dim:
             raise dp.PlanError(f"k={self.k} is more than the {rows.dim} coordinates of the rows.")
 
+    def check_level(self, rows: dp.Rows, level: float) -> None:
+        grid.check_slack(self, rows, level)
+
     def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss | tuple[dp.PrivacyLoss, ...]:
         each = dp.losses.BoundedRange(epsilon=level / self.k)
         return each if self.k == 1 else (each,) * self.k
@@ -104,7 +107,7 @@ class Bingham(dp.Mechanism):
 def _complement(released: Floats) -> Floats:
     """An orthonormal basis of what is orthogonal to the columns, a function of released numbers alone."""
     dim, count = released.shape
-    return np.linalg.qr(np.column_stack([released, np.eye(dim)]))[0][:, count:]
+    return np.linalg.qr(released, mode="complete")[0][:, count:] if count else np.eye(dim)
 
 
 def _orthonormal(released: Floats) -> Floats:

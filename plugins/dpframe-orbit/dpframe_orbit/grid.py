@@ -27,6 +27,10 @@ ERROR = 2.0**-50
 """η, for numbers that are at most 1: measured against arithmetic with 50 digits, not proved; tests hold it to half."""
 
 
+LARGEST_SLACK = 1e-5
+"""A release that may cost more is refused."""
+
+
 def rounded(values: Floats, bits: int, random: dp.Random) -> Floats:
     """Each value as an integer multiple of 2⁻ᵇⁱᵗˢ: one of the two next to it, right in the mean."""
     offsets = uniforms(random.words(values.size)).reshape(values.shape)
@@ -49,6 +53,16 @@ def slack(numbers: int, bits: int, epsilon: float) -> float:
     """The δ that floats may cost a release of so many numbers on a grid of 2⁻ᵇⁱᵗˢ."""
     variation = numbers * ERROR * 2.0**bits
     return min(1.0, (1.0 + math.exp(min(epsilon, 700.0))) * variation)
+
+
+def check_slack(mechanism: dp.Mechanism, rows: dp.Rows, level: float) -> None:
+    """Refuse a release whose floats may cost more than a negligible δ; the dimension may still be unknown."""
+    if rows.dim is None or (cost := mechanism.slack(rows, level)) <= LARGEST_SLACK:
+        return
+    raise dp.PlanError(
+        f"{mechanism.name!r} at this level would have a numerical slack of {cost:.1e}, more than {LARGEST_SLACK:g}. "
+        "Lower bits=, each of which halves it, or the budget."
+    )
 
 
 def rounded_hermitian(values: NDArray[np.complex128], bits: int, random: dp.Random) -> NDArray[np.complex128]:

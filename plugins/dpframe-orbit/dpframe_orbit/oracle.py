@@ -54,9 +54,10 @@ def _of_orbit(plan: dp.Plan, step: str, gammas: Floats) -> Iterator[dp.Bound]:
         return
     kappa = _kappa(plan, step, spectrum)
     score = "of the score: Σ γᵢλᵢ − ⟨M, H⟩"
+    most = float(gammas @ (spectrum - spectrum[::-1]))  # no score falls farther short
     yield dp.Bound(
         name="first-order",
-        value=theory.first_order_shortfall(spectrum, kappa),
+        value=min(theory.first_order_shortfall(spectrum, kappa), most),
         norm=score,
         kind="forecast",
         explicit=True,
@@ -65,7 +66,7 @@ def _of_orbit(plan: dp.Plan, step: str, gammas: Floats) -> Iterator[dp.Bound]:
     )
     yield dp.Bound(
         name=f"covering, {1 - BETA:.0%} sure",
-        value=theory.explicit_shortfall(gammas, spectrum - spectrum[-1], kappa, BETA),
+        value=min(theory.explicit_shortfall(gammas, spectrum - spectrum[-1], kappa, BETA), most),
         norm=score,
         kind="upper-probability",
         explicit=True,

@@ -14,7 +14,7 @@ from dpframe_orbit import grid
 from dpframe_orbit.pattern import Floats
 
 SOLVER_ERROR = 2**20  # of 2³², the spread that one row causes: what the eigen-solver may move scores, costs 0.05 %
-GRID_BITS = (8, 40)
+GRID_BITS = (8, 28)
 SMALLEST = 5e-324
 
 
@@ -50,7 +50,7 @@ class Orbit(dp.Mechanism):
         real: release the real part of H, which is free post-processing and what real data call for; False releases
             the Hermitian draw itself, whose spectrum is Λ.
         as_printed: κ = level/(4λ_1) as in the paper, whose sampler is approximate. With the exact one the true loss is
-            half the stated one when a row is replaced, and a quarter when it is added or removed.
+            at most half the stated one when a row is replaced, and a quarter when it is added or removed.
         bits: the grid has a spacing of 2^−bits times λ_1 − λ_d.
 
     Guarantee:
@@ -85,6 +85,9 @@ class Orbit(dp.Mechanism):
         if rows.dim is not None and isinstance(self.spectrum, dp.Spectrum):
             self._eigenvalues(rows.dim)
 
+    def check_level(self, rows: dp.Rows, level: float) -> None:
+        grid.check_slack(self, rows, level)
+
     def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
         return dp.losses.BoundedRange(epsilon=level)
 
@@ -112,6 +115,9 @@ class Orbit(dp.Mechanism):
     def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
         """How far the score ⟨M, H⟩ falls below its best per two real dimensions of the orbit, to first order."""
         if not isinstance(self.spectrum, dp.Spectrum):
+            one_row = sensitivity.score(attrs.evolve(rows, neighbors="add-remove"))
+            if self.as_printed:
+                return {"score, per λ₁": 4 * rows.step**2 * one_row / level}
             return {"score, per λ₁ − λ_d": rows.step**2 * sensitivity.score(rows) / level}
         values = self._eigenvalues(rows.known_dim)
         return {"score": float(values[0] - values[-1]) * rows.step**2 / self._strength(rows, level)}

@@ -105,19 +105,28 @@ def log_packing(spectrum: ArrayLike, distance: float) -> float:
 def amin_rate(gammas: ArrayLike, epsilon: float) -> float:
     """‖M − H‖² of Amin et al. 2019, one eigenvector after the other (Theorem 3.1), for the best split of the budget.
 
-    d/ε_0² + Σ_i dγ_i/ε_i with Σ ε_i = ε: half goes to the eigenvalues, the rest in proportion to √γ_i.
+    d/ε_0² + Σ_i dγ_i/ε_i with Σ ε_i = ε: ε_0 for the eigenvalues, the rest in proportion to √γ_i.
     """
+    from scipy.optimize import minimize_scalar
+
     values = _values(gammas)
-    dim = len(values)
-    return dim * (2 / epsilon) ** 2 + 2 * dim / epsilon * float(np.sum(np.sqrt(values))) ** 2
+    roots = float(np.sum(np.sqrt(values))) ** 2
+
+    def error(share: float) -> float:
+        return 1 / (share * epsilon) ** 2 + roots / ((1 - share) * epsilon)
+
+    best = minimize_scalar(
+        lambda log: error(math.exp(log)), bounds=(math.log(1e-9), math.log(1 - 1e-9)), method="bounded"
+    )
+    return len(values) * float(best.fun)
 
 
 def kapralov_talwar_lower(largest: float, dim: int, k: int, epsilon: float) -> float:
     """What Kapralov and Talwar 2013 give as a lower bound on ‖M − H‖ in spectral norm, for rank k, as told in §2.3."""
-    return largest * math.exp(-largest * epsilon / (k * (dim - k)))
+    return largest * math.exp(-largest * epsilon / (k * (dim - k))) if k < dim else 0.0
 
 
 def spectral_lower_rate(gammas: ArrayLike, k: int, epsilon: float) -> float:
     """A lower bound on ‖M − H‖ in spectral norm from `lower_rate`, for M and H of rank k (§2.3)."""
     values = _values(gammas)
-    return math.sqrt(lower_rate(gammas, k, epsilon) / (2 * min(k, max(len(values) - k, 1))))
+    return math.sqrt(lower_rate(gammas, k, epsilon) / min(2 * k, len(values)))

@@ -144,9 +144,14 @@ def test_bounds_keep_their_order_in_the_worked_examples() -> None:
     assert 40 * 10 == pytest.approx(theory.lower_rate(projector, 10, 1.0))
     assert 10 * 100.0**2 == pytest.approx(theory.lower_rate(projector, 10, 1e-4))
     assert 40 * 10 * 101 + 10 == pytest.approx(theory.rank_k_rate(projector, 10, 1.0))
-    large = projector * 1e6  # where the eigenvalues' own error is nothing: k times less, twice for the halved budget
-    assert 20.0 == pytest.approx(theory.amin_rate(large, 1.0) / theory.rank_k_rate(large, 10, 1.0), rel=1e-3)
+    large = projector * 1e6  # where the eigenvalues' own error is nothing: k times less
+    assert 10.0 == pytest.approx(theory.amin_rate(large, 1.0) / theory.rank_k_rate(large, 10, 1.0), rel=1e-2)
     assert math.sqrt(40 / 2) == pytest.approx(theory.spectral_lower_rate(projector, 10, 1.0))
+    # The best split against a fine grid of splits.
+    shares = np.linspace(1e-4, 0.5, 20_000)
+    by_grid = 40 * np.min(1 / shares**2 + np.sum(np.sqrt(projector)) ** 2 / (1 - shares))
+    assert by_grid == pytest.approx(theory.amin_rate(projector, 1.0), rel=1e-4)
+    assert 0.0 == theory.kapralov_talwar_lower(100.0, 40, 40, 1.0)
     assert theory.kapralov_talwar_lower(1e4, 40, 10, 1.0) < theory.spectral_lower_rate(projector * 100, 10, 1.0)
 
 
