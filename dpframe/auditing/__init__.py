@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Audit", "Pair", "audit"]
 
 PILOT_SHARE = 10  # of the trials, for each pair
-LEAST_PILOT = 200
+LEAST_PILOT = 120
 LEAST_TRIALS = 1000
 DIM = 3  # of the made-up rows, where the promise does not say
 

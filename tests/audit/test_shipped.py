@@ -33,10 +33,11 @@ def audit(mechanism: str, relation: str, epsilon: float, trials: int) -> dp.Audi
     )
 
 
-@each_case
-def test_no_claim_is_refuted(mechanism: str, relation: str, epsilon: float) -> None:
-    found = audit(mechanism, relation, epsilon, trials=1000)
-    assert found.bound <= found.claim == pytest.approx(epsilon, rel=1e-6)
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+@pytest.mark.parametrize("mechanism", PARAMETERS)
+def test_no_claim_is_refuted(mechanism: str, relation: str) -> None:
+    found = audit(mechanism, relation, 2.0, trials=1000)
+    assert found.bound <= found.claim == pytest.approx(2.0, rel=1e-6)
 
 
 @pytest.mark.long
