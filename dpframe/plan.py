@@ -61,6 +61,7 @@ class Plan:
     Guarantee:
         A run is (budget.epsilon, budget.delta)-differentially private under ``rows.neighbors``: the composed loss of
         its releases, as computed by the accountant, is at most the budget, and everything else is post-processing.
+        Where a release is graded "floating" this holds in exact arithmetic, with a slack that reports estimate.
     """
 
     rows: Rows = attrs.field()

@@ -252,9 +252,8 @@ def _strength(plan: Plan, lines: tuple[Line, ...]) -> str:
     if None in slacks:
         numerics = "; in exact arithmetic, with a numerical slack that is told once the dimension is known"
     elif any(slacks):
-        numerics = (
-            f"; in exact arithmetic, with a numerical slack of {sum(map(float, filter(None, slacks))):.1e} in delta"
-        )
+        total = sum(map(float, filter(None, slacks)))
+        numerics = f"; in exact arithmetic, with a numerical slack of about {total:.1e} in delta"
     else:
         numerics = ""
     return f"{promise}(worst case, no model of the data{numerics})"
