@@ -2,36 +2,105 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Literal
 
 import attrs
+import numpy as np
 
 from dpframe import validators
 from dpframe.errors import PlanError
 from dpframe.kinds import Spectrum
+from dpframe.lattice import FloatArray
+
+SOURCES = ("assumed", "released", "true")
+MODELS = ("gaussian", "spiked")
+SPIKED = ("rank", "spike", "noise")
 
 
 def _spectrum(values: Any) -> Spectrum | None:
     return None if values is None else Spectrum.of(values)
 
 
-@attrs.frozen(kw_only=True)
+def _optional(validator: validators.Validator) -> Any:
+    return attrs.field(default=None, converter=validators.as_float, validator=attrs.validators.optional(validator))
+
+
+@attrs.frozen(kw_only=True, slots=False)
 class Scenario:
     """Assumed data, for forecasts before any data is touched.
 
     Args:
         dim: the number of coordinates.
-        spectrum: eigenvalues of the second moment Σ x xᵀ (not divided by the number of rows), from the largest. It is
-            an assumption: a bound computed from the true spectrum would itself be private.
+        spectrum: eigenvalues of the second moment Σ x xᵀ (not divided by the number of rows), from the largest.
+        n: the number of rows.
+        source: where the figures come from: "assumed" (a guess, or public knowledge), "released" (by an earlier private
+            release) or "true" (read off the data). What follows from the true ones is itself private: it is shown only
+            as a diagnostic that is asked for by name, and no plan may be chosen by it.
+        model: how rows are distributed: "gaussian" (normal, with the covariance spectrum/n) or "spiked" (normal, with
+            the covariance spike + noise in `rank` directions and noise in all others). Without one, rows are not
+            simulated, and nothing is said of what scaling down long rows does.
+        rank, spike, noise: of the spiked model.
+
+    >>> Scenario(dim=3, n=100, model="spiked", rank=1, spike=9.0, noise=1.0).eigenvalues
+    array([1000.,  100.,  100.])
     """
 
     dim: int = attrs.field(validator=validators.positive_int)
     spectrum: Spectrum | None = attrs.field(default=None, converter=_spectrum)
+    n: int | None = attrs.field(default=None, validator=attrs.validators.optional(validators.positive_int))
+    source: str = attrs.field(default="assumed", validator=validators.one_of(*SOURCES))
+    model: str | None = attrs.field(default=None, validator=attrs.validators.optional(validators.one_of(*MODELS)))
+    rank: int | None = attrs.field(default=None, validator=attrs.validators.optional(validators.positive_int))
+    spike: float | None = _optional(validators.number(above=0.0))
+    noise: float | None = _optional(validators.number(above=0.0))
 
     def __attrs_post_init__(self) -> None:
         if self.spectrum is not None and len(self.spectrum.array) != self.dim:
             raise PlanError(
                 f"the assumed spectrum has {len(self.spectrum.array)} values, but the rows have {self.dim} coordinates."
+            )
+        if self.model is not None and self.n is None:
+            raise PlanError(f"a scenario with model={self.model!r} needs the number of rows: n=.")
+        self._check_spiked()
+
+    def _check_spiked(self) -> None:
+        given = [name for name in SPIKED if getattr(self, name) is not None]
+        if self.model != "spiked":
+            if given:
+                raise PlanError(f"{given[0]}= belongs to the spiked model; say model='spiked', or leave it out.")
+            return
+        if self.spectrum is not None:
+            raise PlanError("the spiked model has its spectrum from rank=, spike= and noise=; leave spectrum= out.")
+        if len(given) < len(SPIKED):
+            raise PlanError(f"the spiked model needs {', '.join(f'{name}=' for name in SPIKED)}.")
+        assert self.rank is not None
+        if self.rank >= self.dim:
+            raise PlanError(f"the spiked model needs a rank below its {self.dim} coordinates; got rank={self.rank}.")
+
+    @cached_property
+    def eigenvalues(self) -> FloatArray | None:
+        """The spectrum, given or from the model; None where neither says."""
+        if self.model == "spiked":
+            n, spike, noise = (float(getattr(self, name)) for name in ("n", "spike", "noise"))
+            found = np.full(self.dim, n * noise)
+            found[: self.rank] += n * spike
+            return found
+        return None if self.spectrum is None else self.spectrum.array
+
+    def with_rows(self, n: int) -> Scenario:
+        """The same population with another number of rows: the spectrum grows with them."""
+        if self.n is None:
+            raise PlanError("a scenario without n= cannot be scaled to another number of rows.")
+        spectrum = None if self.spectrum is None else self.spectrum.array * (n / self.n)
+        return attrs.evolve(self, n=n, spectrum=spectrum)
+
+    def refuse_true(self, what: str) -> None:
+        """Raise PlanError where a choice would depend on the data."""
+        if self.source == "true":
+            raise PlanError(
+                f"{what} cannot use a scenario with source='true': what is chosen by the data tells of the data, and "
+                "that is not paid for. Assume a spectrum, or release one (laplace-eigenvalues)."
             )
 
 
@@ -49,19 +118,28 @@ class Bound:
 
     Args:
         name: the oracle's name for it.
-        value: in the norm itself, not squared.
+        value: in the norm itself, not squared; None where an assumption fails without which there is no number.
         norm: which norm, of which difference.
         kind: a "forecast" is an expected size; "upper-mean", "upper-probability" and "lower" are proved; a "rate" is
             known up to a constant.
         explicit: whether every constant is known.
         assumptions: what it rests on.
         citation: where it is proved.
+        confidence: the probability with which an "upper-probability" bound or a simulated quantile covers the error.
+        interval: for a simulated figure, where the true one lies with 99 % confidence.
     """
 
     name: str
-    value: float
+    value: float | None
     norm: str
     kind: Literal["forecast", "upper-mean", "upper-probability", "lower", "rate"]
     explicit: bool
     assumptions: tuple[Assumption, ...] = ()
     citation: str = ""
+    confidence: float | None = None
+    interval: tuple[float, float] | None = None
+
+    @property
+    def valid(self) -> bool:
+        """Whether there is a number and every assumption holds."""
+        return self.value is not None and all(assumption.holds for assumption in self.assumptions)

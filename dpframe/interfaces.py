@@ -101,8 +101,9 @@ class Mechanism(ABC):
         """
         return None
 
-    def recipe(self, task: str, **public: Any) -> list[Step] | None:
-        """Steps that do a task with this mechanism, or None where it cannot; used to compare mechanisms."""
+    @classmethod
+    def recipe(cls, task: str, **public: Any) -> list[Step] | None:
+        """Steps that do a task with this mechanism, the last one its result, or None; see :func:`dpframe.compare`."""
         return None
 
 
@@ -110,6 +111,11 @@ class Recipe(ABC):
     """A method of several rounds: it stands for steps, which the plan shows and prices one by one."""
 
     name: ClassVar[str]
+
+    @classmethod
+    def recipe(cls, task: str, **public: Any) -> list[Step] | None:
+        """Steps that do a task in this way, the last one its result, or None; see :func:`dpframe.compare`."""
+        return None
 
     @abstractmethod
     def steps(self, name: str, weight: float) -> list[Step]:
@@ -156,6 +162,8 @@ class BoundOracle(ABC):
     """Knows before any data is touched how large an error to expect."""
 
     name: ClassVar[str]
+    simulates: ClassVar[bool] = False
+    """Whether it draws releases on made-up data, which takes time: it is asked only when simulations are wanted."""
 
     @abstractmethod
     def bounds(self, plan: Plan, step: str, scenario: Scenario) -> list[Bound]:

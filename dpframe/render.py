@@ -224,7 +224,7 @@ def _bound_cells(step: str, bound: Bound) -> dict[str, str]:
     return {
         "step": step,
         "bound": bound.name,
-        "error": f"{bound.value:.4g}",
+        "error": "none" if bound.value is None else f"{bound.value:.4g}",
         "norm": bound.norm,
         "kind": bound.kind + ("" if not failing else "; does not hold: " + "; ".join(failing)),
     }

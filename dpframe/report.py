@@ -144,7 +144,7 @@ def explain(plan: Plan, *, dim: int | None, spectrum: Sequence[float] | None) ->
 
 
 def _bounds(plan: Plan, step: str, scenario: Scenario | None) -> tuple[Bound, ...]:
-    if scenario is None or scenario.spectrum is None or plan.rows.released_norm is not None:
+    if scenario is None or scenario.eigenvalues is None or plan.rows.released_norm is not None:
         return ()
     return tuple(bound for oracle in registry.bound_oracles() for bound in oracle().bounds(plan, step, scenario))
 

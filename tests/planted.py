@@ -561,7 +561,7 @@ class RightForecast(FirstOrder):
 
     def bounds(self, plan: dp.Plan, step: str, scenario: dp.Scenario) -> list[dp.Bound]:
         found = super().bounds(plan, step, scenario)
-        return [attrs.evolve(bound, kind="upper-mean", value=self.room * bound.value) for bound in found]
+        return [attrs.evolve(bound, kind="upper-mean", value=self.room * (bound.value or 0.0)) for bound in found]
 
 
 class TooTight(RightForecast):
@@ -579,7 +579,7 @@ class NoAssumptions(RightForecast):
         found = super().bounds(plan, step, scenario)
         separated = scenario.spectrum is not None and scenario.spectrum.array[1] > 2 * scenario.spectrum.array[2]
         return [
-            attrs.evolve(bound, assumptions=(), value=bound.value if separated else 0.01 * bound.value)
+            attrs.evolve(bound, assumptions=(), value=(bound.value or 0.0) * (1.0 if separated else 0.01))
             for bound in found
         ]
 

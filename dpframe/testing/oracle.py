@@ -119,7 +119,10 @@ def bounds_are_well_formed(stage: OracleStage) -> str:
             if bounds != stage.bounds(step, scenario):
                 raise Failed(f"{step}: two answers to the same question differ")
             for bound in bounds:
-                if not (math.isfinite(bound.value) and bound.value >= 0):
+                if bound.value is None:
+                    if all(assumption.holds for assumption in bound.assumptions):
+                        raise Failed(f"{bound.name} of {step!r} gives no number, though its assumptions hold")
+                elif not (math.isfinite(bound.value) and bound.value >= 0):
                     raise Failed(f"{bound.name} of {step!r} is {bound.value}, not a finite size")
                 if bound.kind in PROVED and not bound.citation:
                     raise Failed(f"{bound.name} of {step!r} claims a proof without saying where it is")
@@ -147,8 +150,7 @@ def _compared(stage: OracleStage, spectrum: tuple[float, ...]) -> str:
     for step in stage.derived:
         for bound in stage.bounds(step, Scenario(dim=DIM, spectrum=Spectrum.of(spectrum))):
             norm = bound.norm.partition(",")[0]
-            usable = bound.explicit and all(assumption.holds for assumption in bound.assumptions)
-            if not usable or bound.kind == "rate":
+            if not (bound.valid and bound.explicit) or bound.kind == "rate":
                 continue
             if (step, norm) not in errors:
                 others.add(norm)
@@ -161,6 +163,7 @@ def _compared(stage: OracleStage, spectrum: tuple[float, ...]) -> str:
 
 
 def _compare(bound: Bound, step: str, errors: FloatArray) -> None:
+    assert bound.value is not None  # only valid ones are compared
     mean, doubt = errors.mean(), DEVIATIONS * errors.std() / math.sqrt(len(errors))
     told = f"{bound.name} of {step!r} is {bound.value:.4g}; simulated is {mean:.4g}"
     if bound.kind in ("upper-mean", "upper-probability") and bound.value < mean - doubt:

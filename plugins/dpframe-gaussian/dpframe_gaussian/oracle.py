@@ -25,19 +25,17 @@ class FirstOrder(dp.BoundOracle):
 
     def bounds(self, plan: dp.Plan, step: str, scenario: dp.Scenario) -> list[dp.Bound]:
         action = next(s.action for s in plan.steps if s.name == step)
-        if not isinstance(action, TopSubspace | RankK) or scenario.spectrum is None or plan.rows.center:
+        if not isinstance(action, TopSubspace | RankK) or scenario.eigenvalues is None or plan.rows.center:
             return []
         source = next((s for s in plan.steps if isinstance(action.of, dp.Ref) and s.name == action.of.name), None)
         if source is None or not isinstance(source.action, SymmetricGaussian):
             return []
         noise = source.action.noise(plan.rows, plan.pricing.levels[source.name])
         scale = math.sqrt(2) * noise["off-diagonal"]
-        return [_forecast(action, scenario.spectrum.array, scale)]
+        return [_forecast(action, scenario.eigenvalues, scale)]
 
 
-def _forecast(
-    action: TopSubspace | RankK, spectrum: np.ndarray[tuple[int], np.dtype[np.float64]], s: float
-) -> dp.Bound:
+def _forecast(action: TopSubspace | RankK, spectrum: dp.lattice.FloatArray, s: float) -> dp.Bound:
     k, dim = action.k, len(spectrum)
     top, rest = spectrum[:k, None], spectrum[None, k:]
     gap = float(spectrum[k - 1] - spectrum[k]) if k < dim else math.inf

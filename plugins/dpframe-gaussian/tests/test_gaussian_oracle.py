@@ -57,4 +57,5 @@ def test_nothing_is_said_of_other_results_and_near_ties_are_flagged() -> None:
     assert "the gap below eigenvalue 3 is at least 10 s√d" == bound.assumptions[0].text
     assert "does not hold" in str(tied)
     (leading,) = tied.bounds("leading")
+    assert leading.value is not None
     assert np.isfinite(leading.value)

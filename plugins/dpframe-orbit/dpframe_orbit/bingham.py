@@ -93,11 +93,12 @@ class Bingham(dp.Mechanism):
         direction = value.array[:, 0]
         return self._rate(data.rows, level) * float(direction @ data.moment.astype(np.float64) @ direction)
 
-    def recipe(self, task: str, **public: Any) -> list[dp.Step] | None:
+    @classmethod
+    def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
         """One component; for more, ``orbit`` draws them together and closer to the truth, as measured."""
         if task != "subspace" or public.get("k") != 1:
             return None
-        return [dp.release("components", self.name)]
+        return [dp.release("components", cls.name)]
 
     def _rate(self, rows: dp.Rows, level: float) -> float:
         """κ in lattice units."""

@@ -34,9 +34,9 @@ class UnitaryOrbits(dp.BoundOracle):
 
     def bounds(self, plan: dp.Plan, step: str, scenario: dp.Scenario) -> list[dp.Bound]:
         action = next(s.action for s in plan.steps if s.name == step)
-        if scenario.spectrum is None:
+        if scenario.eigenvalues is None:
             return []
-        gammas = scenario.spectrum.array
+        gammas = scenario.eigenvalues
         if isinstance(action, Orbit):
             return list(_of_orbit(plan, step, gammas))
         if isinstance(action, Bingham):

@@ -128,13 +128,14 @@ class Orbit(dp.Mechanism):
         score = float(np.sum(data.moment.astype(np.float64) * value.array.real))
         return self._strength(data.rows, level) * score / width if width > 0.0 else 0.0
 
-    def recipe(self, task: str, **public: Any) -> list[dp.Step] | None:
+    @classmethod
+    def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
         """All components in one draw: better than one after the other from two components on, as measured."""
         k: Any = public.get("k")
         if task != "subspace" or not validators.is_int(k) or k < 2:
             return None
         return [
-            dp.release("estimate", self.name, spectrum=[1.0] * k),
+            dp.release("estimate", cls.name, spectrum=[1.0] * k),
             dp.derive("components", "top-subspace", of="estimate", k=k),
         ]
 
