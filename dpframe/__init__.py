@@ -21,6 +21,7 @@ from dpframe.errors import (
     ReleaseFailed,
     SamplingError,
 )
+from dpframe.forecast import Comparison, compare
 from dpframe.hookspecs import hookimpl
 from dpframe.inputs import Ref, input, ref
 from dpframe.interfaces import (
@@ -76,6 +77,7 @@ __all__ = [
     "Chunk",
     "Column",
     "ColumnHistogram",
+    "Comparison",
     "Covariance",
     "DPFrameError",
     "DataError",
@@ -114,6 +116,7 @@ __all__ = [
     "accountant",
     "audit",
     "check",
+    "compare",
     "derive",
     "hookimpl",
     "input",

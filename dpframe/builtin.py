@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpframe import postprocess, statistics
 from dpframe.accounting import GaussianAccountant, PureAccountant, ZcdpAccountant
 from dpframe.hookspecs import hookimpl
-from dpframe.interfaces import Accountant, Mechanism, PostProcessor, Statistic
+from dpframe.interfaces import Accountant, BoundOracle, Mechanism, PostProcessor, Statistic
 from dpframe.quantile import PrivateQuantile
 
 
@@ -27,3 +27,10 @@ def dpframe_statistics() -> list[type[Statistic]]:
 @hookimpl
 def dpframe_accountants() -> list[type[Accountant]]:
     return [GaussianAccountant, PureAccountant, ZcdpAccountant]
+
+
+@hookimpl
+def dpframe_bound_oracles() -> list[type[BoundOracle]]:
+    from dpframe.forecast.oracle import MonteCarlo
+
+    return [MonteCarlo]

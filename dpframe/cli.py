@@ -65,7 +65,21 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("plan", metavar="PLAN", help="a plan file (TOML)")
     explain.add_argument("--dim", type=int, help="the number of coordinates")
     explain.add_argument("--spectrum", help="assumed eigenvalues of the second moment, separated by commas")
+    explain.add_argument("--simulations", type=int, default=0, help="releases to simulate on made-up data")
     explain.add_argument("--json", action="store_true")
+    compare = add("compare", _compare, "rank all installed mechanisms for a task, with the promises of a plan file")
+    compare.add_argument("plan", metavar="PLAN", help="a plan file with a [scenario]; its steps are not used")
+    compare.add_argument("--task", default="subspace", help="subspace, low-rank, eigenvalues or moment")
+    compare.add_argument("-k", type=int, help="how many directions or eigenvalues")
+    compare.add_argument("--json", action="store_true")
+    require = add("require", _require, "the smallest epsilon with which a plan meets a target; prints the plan file")
+    require.add_argument("plan", metavar="PLAN", help="a plan file with a [scenario]")
+    require.add_argument("--angle-degrees", type=float, help="the largest principal angle allowed")
+    require.add_argument("--frobenius", type=float, help="the largest error in Frobenius norm")
+    require.add_argument("--spectral", type=float, help="the largest error in spectral norm")
+    require.add_argument("--captured-variance", type=float, help="the least share of the best subspace's variance")
+    require.add_argument("--confidence", type=float, default=0.95, help="the share of releases (default: 0.95)")
+    require.add_argument("--step", help="whose result (default: the last one with such an error)")
     run = add("run", _run, "run a plan on data: charge, read, draw, derive")
     run.add_argument("plan", metavar="PLAN", help="a plan file (TOML)")
     run.add_argument("data", metavar="DATA", help="a .npy array, a .csv file, a .parquet file or a directory of them")
@@ -150,11 +164,52 @@ def _new_plugin(arguments: argparse.Namespace) -> None:
 def _explain(arguments: argparse.Namespace) -> None:
     from dpframe.plan import Plan
 
-    explanation = Plan.load(arguments.plan).explain(dim=arguments.dim, spectrum=_numbers(arguments.spectrum))
+    with _bar("simulating") as progress:
+        explanation = Plan.load(arguments.plan).explain(
+            dim=arguments.dim,
+            spectrum=_numbers(arguments.spectrum),
+            simulations=arguments.simulations,
+            progress=progress,
+        )
     if arguments.json:
         print(explanation.to_json())
     else:
         _console().print(explanation)
+
+
+def _compare(arguments: argparse.Namespace) -> None:
+    from dpframe.forecast import compare
+    from dpframe.plan import Plan
+
+    plan = Plan.load(arguments.plan)
+    if plan.scenario is None:
+        raise PlanError(f"{arguments.plan} has no [scenario]; a comparison needs assumed data.")
+    with _progress() as progress:
+        found = compare(
+            arguments.task,
+            k=arguments.k,
+            rows=plan.rows,
+            budget=plan.budget,
+            scenario=plan.scenario,
+            progress=progress,
+        )
+    if arguments.json:
+        print(json.dumps(found.to_dict(), indent=1))
+    else:
+        _console().print(found)
+
+
+def _require(arguments: argparse.Namespace) -> None:
+    from dpframe.forecast.measures import TARGETS
+    from dpframe.plan import Plan
+    from dpframe.planfile import dumps
+
+    target = {name: getattr(arguments, name) for name in TARGETS if getattr(arguments, name) is not None}
+    with _progress() as progress:
+        found = Plan.load(arguments.plan).require(
+            confidence=arguments.confidence, step=arguments.step, progress=progress, **target
+        )
+    print(dumps(found), end="")
 
 
 def _numbers(text: str | None) -> list[float] | None:

@@ -101,6 +101,13 @@ class Mechanism(ABC):
         """
         return None
 
+    def noiseless(self, data: PrivateData) -> Kind | None:
+        """What a release would be without noise, for forecasts, which hand it made-up data only; None where unknown.
+
+        A subspace or a spectrum without it is compared with the leading eigenvectors or eigenvalues.
+        """
+        return None
+
     @classmethod
     def recipe(cls, task: str, **public: Any) -> list[Step] | None:
         """Steps that do a task with this mechanism, the last one its result, or None; see :func:`dpframe.compare`."""

@@ -76,6 +76,8 @@ class Plan:
                 raise PlanError(f"Plan.{field} must be a dp.{cls.__name__}; got {type(getattr(self, field)).__name__}.")
         if not isinstance(self.scenario, Scenario | None):
             raise PlanError(f"Plan.scenario must be a dp.Scenario; got {type(self.scenario).__name__}.")
+        if self.scenario is not None:
+            self.scenario.refuse_true("a plan, which is written down and shown,")
         if self.budget.epsilon == 0.0:
             raise PlanError("Plan.budget must have epsilon above 0; with epsilon=0 nothing can be released.")
         written = self.written
@@ -241,16 +243,81 @@ class Plan:
         """The same plan with the norm that one of its steps released."""
         return attrs.evolve(self, rows=attrs.evolve(self.rows, norm=norm))
 
-    def explain(self, *, dim: int | None = None, spectrum: Sequence[float] | None = None) -> Explanation:
+    def explain(
+        self,
+        *,
+        dim: int | None = None,
+        spectrum: Sequence[float] | None = None,
+        scenario: Scenario | None = None,
+        simulations: int = 0,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Explanation:
         """Price and forecast, before any data is touched.
 
         Args:
             dim: the number of coordinates, for noise in the units of the data.
             spectrum: assumed eigenvalues of the second moment, from the largest, for an error forecast.
+            scenario: assumed data in more detail, instead of a spectrum alone.
+            simulations: how many releases to simulate on made-up data, at least 200; none unless said.
+            progress: is told how many simulated releases are done, and of how many.
         """
         from dpframe.report import explain
 
-        return explain(self, dim=dim, spectrum=spectrum)
+        return explain(self, dim=dim, spectrum=spectrum, scenario=scenario, simulations=simulations, progress=progress)
+
+    def require(
+        self,
+        *,
+        confidence: float = 0.95,
+        step: str | None = None,
+        scenario: Scenario | None = None,
+        progress: Callable[[str], None] | None = None,
+        **target: float,
+    ) -> Plan:
+        """The same plan with the smallest epsilon, to 2 per cent, that meets a target in simulation.
+
+        The target must be met in all but a share 1 − confidence of releases. What is simulated is an upper limit on
+        that quantile, and a second, independent simulation has to confirm it.
+
+        Args:
+            confidence: the share of releases that must meet the target.
+            step: whose result; the last one that has such an error unless said.
+            scenario: assumed data; the plan's own unless said.
+            progress: is told what is tried.
+            target: one of ``angle_degrees=`` (the largest principal angle between a subspace and the true one),
+                ``frobenius=`` or ``spectral=`` (that norm of the difference, of projectors for a subspace) and
+                ``captured_variance=`` (at least this share of the variance that the best subspace captures).
+        """
+        from dpframe.forecast.target import Target, require
+
+        assumed = self._assumed(scenario, "plan.require")
+        return require(self, assumed, Target.of(self, assumed, step, confidence, target), progress)
+
+    def required_rows(
+        self,
+        *,
+        confidence: float = 0.95,
+        step: str | None = None,
+        scenario: Scenario | None = None,
+        progress: Callable[[str], None] | None = None,
+        **target: float,
+    ) -> int:
+        """The fewest rows, to 2 per cent, with which this plan meets a target; the arguments are those of `require`.
+
+        The scenario says how many rows its spectrum is about; it is scaled in proportion.
+        """
+        from dpframe.forecast.target import Target, required_rows
+
+        assumed = self._assumed(scenario, "plan.required_rows")
+        return required_rows(self, assumed, Target.of(self, assumed, step, confidence, target), progress)
+
+    def _assumed(self, scenario: Scenario | None, what: str) -> Scenario:
+        """The scenario that a choice may be based on."""
+        assumed = self.scenario if scenario is None else scenario
+        if not isinstance(assumed, Scenario):
+            raise PlanError(f"{what} needs assumed data: scenario=dp.Scenario(...).")
+        assumed.refuse_true(what)
+        return assumed
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:

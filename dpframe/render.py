@@ -15,7 +15,7 @@ from dpframe.budget import told
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from dpframe.bounds import Bound
+    from dpframe.bounds import Bound, Scenario
     from dpframe.check import DataCheck
     from dpframe.kinds import Axes
     from dpframe.report import Explanation, Line, Statement
@@ -212,22 +212,64 @@ class table:  # noqa: N801 - a renderable that reads like a function
 def _forecasts(explanation: Explanation) -> list[RenderableType]:
     from rich.text import Text
 
-    found = [(step, bound) for step, bounds in explanation.forecasts.items() for bound in bounds]
-    if not found:
+    scenario = explanation.scenario
+    if scenario is not None and not explanation.private:
+        told = "Bounds from the true spectrum are as private as the data and not shown; see .diagnostics(step)."
+        return [Text(told), Text()]
+    found = {step: bounds for step, bounds in explanation.forecasts.items() if bounds}
+    if scenario is None or not found:
         return []
-    heading = _heading("Error to expect, for the assumed spectrum (clipping bias not included)")
-    return [heading, table([_bound_cells(step, bound) for step, bound in found]), Text()]
+    heading = f"Error to expect, for the {scenario.source} spectrum ({_clipping(scenario, found)})"
+    cells = [_error_cells(step, bounds, explanation.tightest(step)) for step, bounds in found.items()]
+    if not any(row["does not hold"] for row in cells):
+        cells = [{label: text for label, text in row.items() if label != "does not hold"} for row in cells]
+    more = Text("All bounds, with what they rest on: .bounds(step)", style="dim")
+    return [_heading(heading), table(cells), more, Text()]
 
 
-def _bound_cells(step: str, bound: Bound) -> dict[str, str]:
-    failing = [assumption.text for assumption in bound.assumptions if not assumption.holds]
+def _clipping(scenario: Scenario, found: dict[str, tuple[Bound, ...]]) -> str:
+    simulated = any(_simulated(bound) for bounds in found.values() for bound in bounds)
+    if scenario.model is None or not simulated:
+        return "clipping bias not included"
+    return f"simulated figures: {scenario.model} rows, clipping included"
+
+
+def _simulated(bound: Bound) -> bool:
+    return bound.interval is not None
+
+
+def _error_cells(step: str, bounds: tuple[Bound, ...], tightest: Bound | None) -> dict[str, str]:
+    """The forecast of one result in terms of matrices, and the best that is proved."""
+    forecasts = [bound for bound in bounds if bound.kind == "forecast"]
+    simulated = [bound for bound in forecasts if _simulated(bound)]
+    median = [bound for bound in simulated if bound.confidence == 0.5]
+    failing = {
+        assumption.text
+        for bound in bounds
+        if bound.explicit
+        for assumption in bound.assumptions
+        if not assumption.holds
+    }
+    proved = "none" if tightest is None else f"{_figure(tightest)}; {tightest.name}"
     return {
         "step": step,
-        "bound": bound.name,
-        "error": "none" if bound.value is None else f"{bound.value:.4g}",
-        "norm": bound.norm,
-        "kind": bound.kind + ("" if not failing else "; does not hold: " + "; ".join(failing)),
+        "forecast": "\n".join(map(_figure, median or forecasts)) or "none",
+        **({"95 % within": "\n".join(_figure(b) for b in simulated if b.confidence == 0.95)} if simulated else {}),
+        "proved for the mean": proved,
+        "does not hold": "\n".join(sorted(failing)),
     }
+
+
+def _figure(bound: Bound) -> str:
+    """A figure in few words; the norm in full is in the bound."""
+    if bound.value is None:
+        return "none"
+    word, _, rest = bound.norm.partition(",")
+    if "degrees" in rest:
+        return f"{bound.value:.3g}° ({word})"
+    if "share" in rest:
+        return f"{100 * bound.value:.4g} % ({word})"
+    return f"{bound.value:.4g} ({word})"
 
 
 def _value(record: Record) -> list[RenderableType]:

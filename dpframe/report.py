@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -15,7 +15,7 @@ from dpframe.bounds import Bound, Scenario
 from dpframe.budget import Budget, told
 from dpframe.errors import PlanError
 from dpframe.inputs import Ref, references
-from dpframe.interfaces import Mechanism
+from dpframe.interfaces import BoundOracle, Mechanism
 from dpframe.kinds import Kind, Spectrum
 from dpframe.render import Printable
 from dpframe.rows import Rows
@@ -97,28 +97,64 @@ class Statement:
 
 @attrs.frozen(kw_only=True, repr=False)
 class Explanation(Printable):
-    """A plan priced and forecast, before any data is touched."""
+    """A plan priced and forecast, before any data is touched.
+
+    What follows from a scenario with source="true" is a diagnostic: private, as the data is. It is handed out by
+    `diagnostics` only, and written by ``to_json(diagnostics=True)`` only.
+    """
 
     statement: Statement
     scenario: Scenario | None
-    forecasts: dict[str, tuple[Bound, ...]]
+    _forecasts: dict[str, tuple[Bound, ...]] = attrs.field(alias="forecasts")
+
+    @property
+    def private(self) -> bool:
+        """Whether all of it may be shown: False where the figures are those of the data."""
+        return self.scenario is None or self.scenario.source != "true"
+
+    @property
+    def forecasts(self) -> dict[str, tuple[Bound, ...]]:
+        """The forecasts and bounds of all steps; none of those that are diagnostics."""
+        return dict(self._forecasts) if self.private else {}
 
     def bounds(self, step: str) -> tuple[Bound, ...]:
         """The forecasts and bounds for the result of a step."""
-        if step not in self.forecasts:
-            raise PlanError(f"there is no step {step!r}; there is: {', '.join(self.forecasts)}.")
-        return self.forecasts[step]
+        found = self.diagnostics(step)
+        if not self.private:
+            raise PlanError(
+                "these bounds follow from the true spectrum, so they are as private as the data. For your own eyes, "
+                f"say .diagnostics({step!r})."
+            )
+        return found
 
-    def to_json(self) -> str:
-        """The statement, the scenario and all forecasts as JSON."""
-        spectrum = None if self.scenario is None or self.scenario.spectrum is None else self.scenario.spectrum.array
-        content = {
+    def diagnostics(self, step: str) -> tuple[Bound, ...]:
+        """The same, also where they follow from the data itself: NOT PRIVATE then."""
+        if step not in self._forecasts:
+            raise PlanError(f"there is no step {step!r}; there is: {', '.join(self._forecasts)}.")
+        return self._forecasts[step]
+
+    def tightest(self, step: str) -> Bound | None:
+        """The smallest proved bound on the mean error in Frobenius norm whose assumptions hold, with all constants."""
+        proved = [
+            bound
+            for bound in self.bounds(step)
+            if bound.kind == "upper-mean" and bound.explicit and bound.valid and bound.norm.startswith("Frobenius")
+        ]
+        return min(proved, key=lambda bound: float(bound.value or 0.0), default=None)
+
+    def to_json(self, *, diagnostics: bool = False) -> str:
+        """The statement, the scenario and all forecasts as JSON; diagnostics only where they are asked for."""
+        shown = self.private or diagnostics
+        content: dict[str, Any] = {
             "statement": self.statement.to_json(),
-            "scenario": None
-            if self.scenario is None
-            else {"dim": self.scenario.dim, "spectrum": None if spectrum is None else spectrum.tolist()},
-            "forecasts": {step: [attrs.asdict(bound) for bound in bounds] for step, bounds in self.forecasts.items()},
+            "scenario": _plain(self.scenario) if self.scenario is not None and shown else None,
+            "forecasts": {
+                step: [attrs.asdict(bound) for bound in bounds]
+                for step, bounds in (self._forecasts if shown else {}).items()
+            },
         }
+        if not self.private:
+            content["note"] = "NOT PRIVATE: from the true spectrum" if shown else "diagnostics withheld"
         return json.dumps(content, indent=1, allow_nan=False)
 
     def __rich__(self) -> RenderableType:
@@ -127,26 +163,63 @@ class Explanation(Printable):
         return render_explanation(self)
 
 
-def explain(plan: Plan, *, dim: int | None, spectrum: Sequence[float] | None) -> Explanation:
+def _plain(scenario: Scenario) -> dict[str, Any]:
+    found = attrs.asdict(scenario, recurse=False)
+    spectrum = None if scenario.eigenvalues is None else scenario.eigenvalues.tolist()
+    return {name: value for name, value in found.items() if value is not None} | {"spectrum": spectrum}
+
+
+def explain(
+    plan: Plan,
+    *,
+    dim: int | None,
+    spectrum: Sequence[float] | None,
+    scenario: Scenario | None,
+    simulations: int,
+    progress: Callable[[int, int], None] | None,
+) -> Explanation:
     """See :meth:`dpframe.Plan.explain`."""
-    content_hash, scenario = plan.content_hash, plan.scenario
+    if spectrum is not None and scenario is not None:
+        raise PlanError("say spectrum= or scenario=, not both: a scenario has a spectrum of its own.")
+    if not isinstance(scenario, Scenario | None):
+        raise PlanError(f"scenario must be a dp.Scenario; got {type(scenario).__name__}.")
+    content_hash, assumed = plan.content_hash, plan.scenario if scenario is None else scenario
     known = dim if dim is not None else plan.rows.dim
     if spectrum is not None:
-        assumed = Spectrum.of(spectrum)
-        scenario = Scenario(dim=len(assumed.array) if known is None else known, spectrum=assumed)
-    if known is None and scenario is not None:
-        known = scenario.dim
+        values = Spectrum.of(spectrum)
+        assumed = Scenario(dim=len(values.array) if known is None else known, spectrum=values)
+    if known is None and assumed is not None:
+        known = assumed.dim
     plan = plan if known is None else plan.bind(known)
-    if scenario is not None and scenario.dim != plan.rows.dim:
-        raise PlanError(f"the scenario has {scenario.dim} coordinates, but the rows have {plan.rows.dim}.")
-    forecasts = {step.name: _bounds(plan, step.name, scenario) for step in plan.steps}
-    return Explanation(statement=statement(plan, content_hash), scenario=scenario, forecasts=forecasts)
+    if assumed is not None and assumed.dim != plan.rows.dim:
+        raise PlanError(f"the scenario has {assumed.dim} coordinates, but the rows have {plan.rows.dim}.")
+    oracles = _oracles(plan, assumed, simulations, progress)
+    forecasts = {step.name: _bounds(oracles, plan, step.name, assumed) for step in plan.steps}
+    return Explanation(statement=statement(plan, content_hash), scenario=assumed, forecasts=forecasts)
 
 
-def _bounds(plan: Plan, step: str, scenario: Scenario | None) -> tuple[Bound, ...]:
-    if scenario is None or scenario.eigenvalues is None or plan.rows.released_norm is not None:
+def _oracles(
+    plan: Plan, scenario: Scenario | None, simulations: int, progress: Callable[[int, int], None] | None
+) -> list[BoundOracle]:
+    """Whom to ask: those that compute where the noise is known, and simulation where it is wanted."""
+    known = plan.rows.released_norm is None
+    found = [oracle() for oracle in registry.bound_oracles() if known and not oracle.simulates]
+    if simulations:
+        from dpframe.forecast.oracle import MonteCarlo
+        from dpframe.forecast.simulation import simulate
+
+        if scenario is None:
+            raise PlanError("a simulation needs assumed data: spectrum=, or scenario=dp.Scenario(...).")
+        oracle = MonteCarlo(draws=simulations, progress=progress)
+        simulate(plan, scenario, draws=oracle.draws, seed=oracle.seed, progress=progress)  # says what is missing
+        found.append(oracle)
+    return found
+
+
+def _bounds(oracles: list[BoundOracle], plan: Plan, step: str, scenario: Scenario | None) -> tuple[Bound, ...]:
+    if scenario is None or scenario.eigenvalues is None:
         return ()
-    return tuple(bound for oracle in registry.bound_oracles() for bound in oracle().bounds(plan, step, scenario))
+    return tuple(bound for oracle in oracles for bound in oracle.bounds(plan, step, scenario))
 
 
 def statement(plan: Plan, content_hash: str) -> Statement:

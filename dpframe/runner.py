@@ -57,7 +57,7 @@ def run(plan: Plan, data: Any, *, insecure_seed: int | None = None, progress: Pr
     values = draw_and_derive(plan, source, random, partial(_tell, progress))
     if plan.rows.released_norm is not None:
         with suppress(Exception):  # the values are paid for; a report without the noise scales must do then
-            told = attrs.evolve(told, lines=statement(_with_released_norm(plan, values), content_hash).lines)
+            told = attrs.evolve(told, lines=statement(with_released_norm(plan, values), content_hash).lines)
     records = {
         step.name: Record(name=step.name, value=values[step.name], line=told.line(step.name)) for step in plan.steps
     }
@@ -94,8 +94,8 @@ def _phase(step: Step) -> str:
 
 def read(plan: Plan, source: Source, due: list[Step], values: Mapping[str, Kind]) -> PrivateData:
     """The statistics of all releases that are due, in one pass over the data."""
-    rows = _with_released_norm(plan, values).rows
-    wanted = {statistic for step in due for statistic in _statistics(step, values)}
+    rows = with_released_norm(plan, values).rows
+    wanted = {statistic for step in due for statistic in statistics_of(step, values)}
     return PrivateData(rows, statistics=accumulate(source.blocks(), list(wanted), rows) if wanted else {})
 
 
@@ -107,7 +107,7 @@ def act(plan: Plan, step: Step, data: PrivateData, values: Mapping[str, Kind], r
     with np.errstate(all="ignore"):  # a warning, or its being an error, would depend on the data
         if isinstance(action, Mechanism):
             level = plan.pricing.levels[step.name]
-            value = action.release(data.only(_statistics(step, values)), level, random.child(step.name))
+            value = action.release(data.only(statistics_of(step, values)), level, random.child(step.name))
         else:
             assert isinstance(action, PostProcessor)
             value = action.apply()
@@ -116,7 +116,7 @@ def act(plan: Plan, step: Step, data: PrivateData, values: Mapping[str, Kind], r
     return value
 
 
-def _statistics(step: Step, values: Mapping[str, Kind]) -> tuple[Statistic, ...]:
+def statistics_of(step: Step, values: Mapping[str, Kind]) -> tuple[Statistic, ...]:
     """What a step reads. Its other inputs may come from the same pass, so only these references are resolved."""
     reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
     return tuple(resolve(statistic, values) for statistic in reads)
@@ -129,7 +129,7 @@ def _tell(progress: Progress | None, phase: str) -> None:
             progress(phase)
 
 
-def _with_released_norm(plan: Plan, values: Mapping[str, Kind]) -> Plan:
+def with_released_norm(plan: Plan, values: Mapping[str, Kind]) -> Plan:
     """The plan with the norm that one of its steps released, once it has."""
     name = plan.rows.released_norm
     return plan.with_norm(float(values[name].array)) if name is not None and name in values else plan

@@ -8,19 +8,16 @@ from functools import cached_property
 import attrs
 import numpy as np
 
-from dpframe import runner
 from dpframe.bounds import Bound, Scenario
 from dpframe.budget import Budget
 from dpframe.errors import PlanError
-from dpframe.inputs import resolve
-from dpframe.interfaces import BoundOracle, PostProcessor
-from dpframe.kinds import Kind, Spectrum, Subspace
+from dpframe.forecast.measures import larger_is_better
+from dpframe.forecast.simulation import simulate
+from dpframe.interfaces import BoundOracle
+from dpframe.kinds import Spectrum
 from dpframe.lattice import FloatArray
-from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
 from dpframe.rows import Rows
-from dpframe.sources import open_source
-from dpframe.statistics import Moment
 from dpframe.steps import derive, release
 from dpframe.testing.checks import Failed, NotRun, check
 
@@ -28,6 +25,7 @@ DIM, RANKS = 6, (1, 2, 5)
 SEPARATED = (4000.0, 3000.0, 900.0, 600.0, 300.0, 100.0)
 CLOSE = (520.0, 515.0, 510.0, 505.0, 500.0, 495.0)
 PROVED = ("upper-mean", "upper-probability", "lower")
+FALSE_ALARM = 2e-8  # of each comparison with a quantile
 DEVIATIONS = 5.5  # of the mean of the simulation: a false alarm of 2e-8 for each bound
 
 
@@ -53,7 +51,12 @@ class OracleStage:
     def errors(self, spectrum: tuple[float, ...]) -> dict[tuple[str, str], FloatArray]:
         """Simulated errors of every step, by norm, for data with this spectrum."""
         if spectrum not in self._errors:
-            self._errors[spectrum] = simulated(self.plan, np.array(spectrum), self.draws)
+            made_up = simulate(self.plan, Scenario(dim=DIM, spectrum=Spectrum.of(spectrum)), draws=self.draws, seed=17)
+            self._errors[spectrum] = {
+                (step, norm.partition(",")[0]): errors
+                for step, found in made_up.errors.items()
+                for norm, errors in found.items()
+            }
         return self._errors[spectrum]
 
 
@@ -69,44 +72,6 @@ def usual_plan() -> Plan:
         raise PlanError(f"say plan= to check an oracle: the usual one cannot be made. {error}") from None
     rows = Rows(norm=1.0, neighbors="add-remove", dim=DIM)
     return Plan(rows=rows, budget=Budget(epsilon=1.0, delta=1e-6), steps=steps)
-
-
-def rows_with(spectrum: FloatArray, norm: float) -> FloatArray:
-    """Rows along the axes whose second moment has this spectrum, none longer than the norm."""
-    made = []
-    for axis, value in enumerate(spectrum):
-        count = max(math.ceil(value / norm**2), 1)
-        row = np.zeros(len(spectrum))
-        row[axis] = math.sqrt(value / count)
-        made.append(np.tile(row, (count, 1)))
-    return np.vstack(made)
-
-
-def simulated(plan: Plan, spectrum: FloatArray, draws: int) -> dict[tuple[str, str], FloatArray]:
-    """The errors of all steps of a plan of one pass against what they would be without noise."""
-    source = open_source(rows_with(spectrum, plan.rows.length), plan.rows)
-    data = runner.read(plan, source, [step for step in plan.steps if plan.passes[step.name] == 1], {})
-    exact = Moment.value(data.moment, plan.rows)
-    truth: dict[str, Kind] = {}
-    for step in plan.steps:
-        action = resolve(step.action, truth)
-        truth[step.name] = action.apply() if isinstance(action, PostProcessor) else exact
-    stream = Keystream.insecure(17)
-    found: dict[tuple[str, str], list[float]] = {}
-    for draw in range(draws):
-        values: dict[str, Kind] = {}
-        for step in plan.steps:
-            values[step.name] = runner.act(plan, step, data, values, Random(stream.child(str(draw))))
-            difference = _array(values[step.name]) - _array(truth[step.name])
-            order = 2 if difference.ndim == 2 else None
-            found.setdefault((step.name, "Frobenius"), []).append(float(np.linalg.norm(difference)))
-            found.setdefault((step.name, "spectral"), []).append(float(np.linalg.norm(difference, order)))
-    return {key: np.array(errors) for key, errors in found.items()}
-
-
-def _array(value: Kind) -> FloatArray:
-    array: FloatArray = value.array @ value.array.T if isinstance(value, Subspace) else value.array
-    return array
 
 
 @check("bound oracle")
@@ -166,9 +131,26 @@ def _compare(bound: Bound, step: str, errors: FloatArray) -> None:
     assert bound.value is not None  # only valid ones are compared
     mean, doubt = errors.mean(), DEVIATIONS * errors.std() / math.sqrt(len(errors))
     told = f"{bound.name} of {step!r} is {bound.value:.4g}; simulated is {mean:.4g}"
-    if bound.kind in ("upper-mean", "upper-probability") and bound.value < mean - doubt:
+    if bound.confidence is not None:
+        _compare_quantile(bound, step, errors)
+    elif bound.kind in ("upper-mean", "upper-probability") and bound.value < mean - doubt:
         raise Failed(f"{told}, more than the bound")
-    if bound.kind == "lower" and bound.value > mean + doubt:
+    elif bound.kind == "lower" and bound.value > mean + doubt:
         raise Failed(f"{told}, less than the bound")
-    if bound.kind == "forecast" and not (mean - doubt) / 2 <= bound.value <= 2 * (mean + doubt):
+    elif bound.kind == "forecast" and not (mean - doubt) / 2 <= bound.value <= 2 * (mean + doubt):
         raise Failed(f"{told}, more than a factor of 2 away")
+
+
+def _compare_quantile(bound: Bound, step: str, errors: FloatArray) -> None:
+    """A bound with a confidence is passed no more often than it says."""
+    from scipy.special import bdtrc
+
+    assert bound.confidence is not None
+    assert bound.value is not None
+    beyond = errors < bound.value if larger_is_better(bound.norm) else errors > bound.value
+    passed, count = int(np.count_nonzero(beyond)), len(errors)
+    if passed and bdtrc(passed - 1, count, 1.0 - bound.confidence) < FALSE_ALARM:
+        raise Failed(
+            f"{bound.name} of {step!r} should hold with probability {bound.confidence:g}; "
+            f"{passed} of {count} simulated errors are beyond {bound.value:.4g}"
+        )

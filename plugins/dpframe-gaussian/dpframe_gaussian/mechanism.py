@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import attrs
 import numpy as np
@@ -87,6 +88,27 @@ class SymmetricGaussian(dp.Mechanism):
         on_diagonal = float(np.square(np.diagonal(noise)).sum())
         above = (float(np.square(noise).sum()) - on_diagonal) / 2
         return -(on_diagonal / diagonal**2 + above / off_diagonal**2) / 2
+
+    def noiseless(self, data: dp.PrivateData) -> dp.Kind:
+        return dp.Moment.value(data.moment, data.rows)
+
+    @classmethod
+    def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
+        """The moment, and whatever is asked for as a function of it."""
+        steps = [dp.release("moment", cls.name)]
+        if public["rows"].center:
+            steps.append(dp.derive("covariance", "covariance", of="moment"))
+        if task == "moment":
+            return steps
+        tasks = {
+            "subspace": ("components", "top-subspace"),
+            "low-rank": ("estimate", "rank-k"),
+            "eigenvalues": ("spectrum", "eigenvalues"),
+        }
+        if task not in tasks:
+            return None
+        name, postprocessor = tasks[task]
+        return [*steps, dp.derive(name, postprocessor, of=steps[-1].name, k=public["k"])]
 
     def _lattice_scales(self, rows: dp.Rows, level: float) -> tuple[float, float]:
         """Standard deviations on and off the diagonal, in lattice units, rounded up."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 import attrs
 
@@ -73,6 +74,11 @@ class LaplaceEigenvalues(dp.Mechanism):
 
     def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
         return {"each": math.sqrt(2) * self._lattice_scale(rows, level) * rows.step**2}
+
+    @classmethod
+    def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
+        """Eigenvalues, and nothing else."""
+        return [dp.release("spectrum", cls.name, k=public["k"])] if task == "eigenvalues" else None
 
     def _lattice_scale(self, rows: dp.Rows, level: float) -> float:
         """The scale of the noise in lattice units, rounded up."""

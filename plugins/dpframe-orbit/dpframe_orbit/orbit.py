@@ -128,11 +128,23 @@ class Orbit(dp.Mechanism):
         score = float(np.sum(data.moment.astype(np.float64) * value.array.real))
         return self._strength(data.rows, level) * score / width if width > 0.0 else 0.0
 
+    def noiseless(self, data: dp.PrivateData) -> dp.Kind:
+        values = self._eigenvalues(data.rows.known_dim)
+        vectors = np.linalg.eigh(data.moment.astype(np.float64))[1][:, ::-1]
+        exact = (vectors * values) @ vectors.T
+        return self._value((exact + exact.T) / 2, 0.0, 1.0, data.rows)
+
     @classmethod
     def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
-        """All components in one draw: better than one after the other from two components on, as measured."""
+        """All components in one draw: better than one after the other from two components on, as measured.
+
+        A low-rank part is Algorithm 2 of the paper: private eigenvalues, then a draw with them.
+        """
         k: Any = public.get("k")
-        if task != "subspace" or not validators.is_int(k) or k < 2:
+        if task == "low-rank":
+            spectrum = dp.release("spectrum", "laplace-eigenvalues", k=k)
+            return [spectrum, dp.release("estimate", cls.name, spectrum=dp.ref("spectrum"))]
+        if task != "subspace" or k < 2:
             return None
         return [
             dp.release("estimate", cls.name, spectrum=[1.0] * k),

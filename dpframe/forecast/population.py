@@ -1,0 +1,126 @@
+"""Made-up data with the figures of a scenario: the only data that a forecast ever sees."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+
+from dpframe.bounds import Scenario
+from dpframe.errors import PlanError
+from dpframe.interfaces import Statistic
+from dpframe.lattice import FloatArray, IntArray
+from dpframe.plan import Plan
+from dpframe.private import Chunk, Parts, PrivateData
+from dpframe.rows import NORM_LIMIT, Rows
+from dpframe.statistics import Moment
+
+BLOCK = 1 << 16  # rows at a time
+EXACT = 2.0**61  # entries up to here fit 64 bits with room for noise
+
+
+class Population(ABC):
+    """Data of a scenario, for any promise about rows."""
+
+    @property
+    @abstractmethod
+    def moment(self) -> FloatArray:
+        """The second moment of the rows as they are."""
+
+    @abstractmethod
+    def data(self, rows: Rows, statistics: Iterable[Statistic]) -> PrivateData:
+        """The statistics as a run would read them."""
+
+    @abstractmethod
+    def unclipped(self, rows: Rows, statistics: Iterable[Statistic]) -> PrivateData:
+        """The statistics without scaling down any row."""
+
+
+@attrs.frozen(eq=False)
+class Matrix(Population):
+    """A second moment without rows, in a basis of no meaning."""
+
+    exact: FloatArray
+
+    @property
+    def moment(self) -> FloatArray:
+        return self.exact
+
+    def data(self, rows: Rows, statistics: Iterable[Statistic]) -> PrivateData:
+        scaled = np.rint(self.exact / rows.step**2)
+        integers: Any = scaled.astype(np.int64) if np.abs(scaled).max() < EXACT else _wide(scaled)
+        return PrivateData(rows, statistics={statistic: {"moment": integers} for statistic in statistics})
+
+    unclipped = data
+
+
+@attrs.frozen(eq=False, slots=False)
+class Sample(Population):
+    """Rows drawn from a model."""
+
+    values: FloatArray
+    _known: dict[tuple[Rows, Statistic], Parts] = attrs.field(factory=dict, alias="known")
+
+    @cached_property
+    def moment(self) -> FloatArray:
+        return self.values.T @ self.values
+
+    def data(self, rows: Rows, statistics: Iterable[Statistic]) -> PrivateData:
+        return PrivateData(rows, statistics={each: self._parts(rows, each) for each in statistics})
+
+    def unclipped(self, rows: Rows, statistics: Iterable[Statistic]) -> PrivateData:
+        longest = float(np.sqrt(np.einsum("ij,ij->i", self.values, self.values).max()))
+        norm = min(max(longest, 1 / NORM_LIMIT), NORM_LIMIT)
+        return self.data(attrs.evolve(rows, norm=norm), statistics)
+
+    def _parts(self, rows: Rows, statistic: Statistic) -> Parts:
+        """Added up over blocks; kept, as releases that only differ in noise read the same."""
+        key = (rows, statistic)
+        if key not in self._known:
+            if len(self._known) > 64:
+                self._known.clear()
+            blocks = [self.values[start : start + BLOCK] for start in range(0, len(self.values), BLOCK)]
+            self._known[key] = _sum(statistic.partial(Chunk(rows, block)) for block in blocks)
+        return self._known[key]
+
+
+def _wide(values: FloatArray) -> Any:
+    return np.array([[int(value) for value in row] for row in values], dtype=object)
+
+
+def _sum(parts: Iterable[Parts]) -> Mapping[str, IntArray]:
+    total: dict[str, IntArray] = {}
+    for part in parts:
+        total = {name: total[name] + array if total else array for name, array in part.items()}
+    return total
+
+
+def population(plan: Plan, scenario: Scenario, seed: int) -> Population:
+    """Data with the scenario's figures, in a random basis, that has what the plan reads."""
+    eigenvalues = scenario.eigenvalues
+    if eigenvalues is None:
+        raise PlanError("a simulation needs a scenario with spectrum=, or with model='spiked'.")
+    numbers = np.random.default_rng([seed, 0xDA7A])
+    basis = np.linalg.qr(numbers.standard_normal((scenario.dim, scenario.dim)))[0]
+    if scenario.model is None:
+        _check_matrix_suffices(plan)
+        return Matrix((basis * eigenvalues) @ basis.T)
+    assert scenario.n is not None  # a model needs it
+    roots = np.sqrt(eigenvalues / scenario.n)
+    return Sample((numbers.standard_normal((scenario.n, scenario.dim)) * roots) @ basis.T)
+
+
+def _check_matrix_suffices(plan: Plan) -> None:
+    """Without a model of rows there is only their second moment."""
+    told = "say how rows are distributed: dp.Scenario(..., n=..., model='gaussian')."
+    if plan.rows.center:
+        raise PlanError(f"this plan is centred, so a simulation needs rows; {told}")
+    if plan.rows.released_norm is not None:
+        raise PlanError(f"this plan releases the norm of its rows, so a simulation needs rows; {told}")
+    for step, mechanism in plan.releases:
+        if others := [statistic.name for statistic in mechanism.reads() if not isinstance(statistic, Moment)]:
+            raise PlanError(f"step {step.name!r} reads {others[0]!r}, so a simulation needs rows; {told}")

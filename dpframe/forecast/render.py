@@ -1,0 +1,41 @@
+"""Comparisons for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpframe.budget import told
+from dpframe.render import pairs, table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from dpframe.forecast.compare import Candidate, Comparison
+
+
+def render_comparison(comparison: Comparison) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    scenario = comparison.scenario
+    rows = "no model of rows: clipping bias not included" if scenario.model is None else f"{scenario.model} rows"
+    title = f"{comparison.task}: simulated error ({comparison.norm}), {scenario.source} scenario, {rows}"
+    parts: list[RenderableType] = [Text(title, style="bold")]
+    if comparison.candidates:
+        parts.append(table([_cells(candidate) for candidate in comparison.candidates]))
+    if comparison.left_out:
+        parts += [Text("Not among them", style="bold"), pairs(dict(comparison.left_out)), Text()]
+    return Group(*parts)
+
+
+def _cells(candidate: Candidate) -> dict[str, str]:
+    low, high = candidate.interval
+    return {
+        "mechanism": candidate.name,
+        "median error": f"{candidate.error:.4g} ({low:.4g} to {high:.4g})",
+        "95 % within": f"{candidate.error_95:.4g}",
+        "spent": f"ε = {told(candidate.spent.epsilon)}, δ = {told(candidate.spent.delta)}",
+        "guarantee": candidate.guarantee,
+        "numerics": candidate.numerics,
+        "seconds": f"{candidate.seconds:.3g}",
+    }

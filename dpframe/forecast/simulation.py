@@ -1,0 +1,136 @@
+"""Simulated releases of a plan on made-up data, and how far each result is from what it would be without privacy."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+
+import attrs
+import numpy as np
+
+from dpframe import runner, validators
+from dpframe.bounds import Scenario
+from dpframe.errors import PlanError
+from dpframe.forecast.measures import measured
+from dpframe.forecast.population import Population, population
+from dpframe.inputs import references, resolve
+from dpframe.interfaces import Mechanism, PostProcessor
+from dpframe.kinds import Kind, Spectrum, Subspace
+from dpframe.lattice import FloatArray
+from dpframe.noise import Keystream, Random
+from dpframe.plan import Plan
+from dpframe.postprocess.eigen import top_eigenpairs
+from dpframe.steps import Step
+
+Progress = Callable[[int, int], None]
+KEPT = 64  # simulations that are remembered
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Simulation:
+    """Errors over many releases of one plan.
+
+    Args:
+        errors: one figure per release, by step and norm. A step has none where nobody knows its true value.
+        seconds: the median time of a release, without reading the data.
+    """
+
+    errors: Mapping[str, Mapping[str, FloatArray]]
+    seconds: float
+
+    def of(self, step: str) -> Mapping[str, FloatArray]:
+        return self.errors.get(step, {})
+
+
+_known: OrderedDict[tuple[object, ...], Simulation] = OrderedDict()
+
+
+def simulate(plan: Plan, scenario: Scenario, *, draws: int, seed: int, progress: Progress | None = None) -> Simulation:
+    """Errors of a plan's results for data like the scenario's; the same call gives the same figures, at once.
+
+    The made-up data is fixed by the seed; what varies is the noise. So errors are those that privacy causes: noise, and
+    the scaling down of long rows where the scenario has a model of rows.
+    """
+    for name, value in (("draws", draws), ("seed", seed)):
+        if not validators.is_int(value) or value < (1 if name == "draws" else 0):
+            raise PlanError(
+                f"{name} must be a {'positive' if name == 'draws' else 'non-negative'} integer; got {value!r}."
+            )
+    plan = plan.bind(scenario.dim)
+    key = (plan.content_hash, scenario, draws, seed)
+    if key not in _known:
+        _known[key] = _simulated(plan, population(plan, scenario, seed), draws, seed, progress)
+        while len(_known) > KEPT:
+            _known.popitem(last=False)
+    return _known[key]
+
+
+def _simulated(plan: Plan, made_up: Population, draws: int, seed: int, progress: Progress | None) -> Simulation:
+    stream = Keystream.insecure(seed)
+    truth: dict[str, Kind] = {}
+    errors: dict[str, dict[str, list[float]]] = {}
+    seconds = []
+    for draw in range(draws):
+        values, taken = _release(plan, made_up, Random(stream.child(f"release {draw}")))
+        seconds.append(taken)
+        if draw == 0:
+            truth = without_privacy(plan, made_up, values)
+        for name, exact in truth.items():
+            found = errors.setdefault(name, {})
+            for norm, error in measured(values[name], exact, made_up.moment).items():
+                found.setdefault(norm, []).append(error)
+        if progress is not None:
+            progress(draw + 1, draws)
+    arrays = {name: {norm: np.array(each) for norm, each in found.items()} for name, found in errors.items()}
+    return Simulation(errors=arrays, seconds=float(np.median(seconds)))
+
+
+def _release(plan: Plan, made_up: Population, random: Random) -> tuple[dict[str, Kind], float]:
+    """The values of all steps as a run would give them, and the time that drawing and deriving took."""
+    values: dict[str, Kind] = {}
+    taken = 0.0
+    for number in range(1 + max(plan.passes.values())):
+        due = [step for step in plan.steps if plan.passes[step.name] == number]
+        wanted = {statistic for step in due for statistic in runner.statistics_of(step, values)}
+        data = made_up.data(runner.with_released_norm(plan, values).rows, wanted)
+        start = time.perf_counter()
+        for step in due:
+            values[step.name] = runner.act(plan, step, data, values, random)
+        taken += time.perf_counter() - start
+    return values, taken
+
+
+def without_privacy(plan: Plan, made_up: Population, values: Mapping[str, Kind]) -> dict[str, Kind]:
+    """What the steps would give without noise and without scaling down rows, where that is known."""
+    truth: dict[str, Kind] = {}
+    for step in plan.steps:
+        exact = _exact(plan, step, made_up, truth)
+        if exact is None:
+            exact = _leading(values[step.name], made_up.moment)
+        if exact is not None:
+            truth[step.name] = exact
+    return truth
+
+
+def _exact(plan: Plan, step: Step, made_up: Population, truth: Mapping[str, Kind]) -> Kind | None:
+    """By the step itself, where it says so and all that it refers to is known."""
+    if not all(name in truth for name in references(step.action)):
+        return None
+    action = resolve(step.action, truth)
+    if isinstance(action, PostProcessor):
+        return action.apply()
+    assert isinstance(action, Mechanism)
+    reads = action.reads()
+    if not all(name in truth for statistic in reads for name in references(statistic)):
+        return None
+    return action.noiseless(made_up.unclipped(plan.rows, runner.statistics_of(step, truth)))
+
+
+def _leading(value: Kind, moment: FloatArray) -> Kind | None:
+    """By its kind: a subspace stands for the leading eigenvectors, a spectrum for the leading eigenvalues."""
+    if isinstance(value, Subspace):
+        return Subspace(top_eigenpairs(moment, value.array.shape[1])[1])
+    if isinstance(value, Spectrum):
+        return Spectrum.from_noisy(top_eigenpairs(moment, len(value.array))[0])
+    return None

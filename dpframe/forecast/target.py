@@ -1,0 +1,145 @@
+"""The smallest budget, or the fewest rows, with which a plan meets a target."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from dpframe import validators
+from dpframe.bounds import Scenario
+from dpframe.errors import BudgetExceeded, PlanError
+from dpframe.forecast import measures
+from dpframe.forecast.oracle import SEED
+from dpframe.forecast.simulation import simulate
+from dpframe.plan import Plan
+
+SURE = 0.999  # confidence that the simulated quantile is not below the true one
+CLOSE = 1.02  # the answer is within this factor of the smallest one that meets the target in simulation
+STRIDE = 4.0  # of the search for numbers on either side
+MOST_EPSILON, LEAST_EPSILON = 1e3, 1e-4
+MOST_ROWS = 10**12
+MOST_SIMULATED = 10**9  # numbers in made-up rows
+
+Progress = Callable[[str], None]
+
+
+@attrs.frozen(kw_only=True)
+class Target:
+    """An error that a share of all releases must stay within.
+
+    Args:
+        norm: in which the error of the step is measured.
+        step: whose result.
+        value: the largest error allowed; the smallest share of variance where larger is better.
+        confidence: the share of releases.
+    """
+
+    step: str
+    norm: str
+    value: float
+    confidence: float
+
+    @classmethod
+    def of(cls, plan: Plan, scenario: Scenario, step: str | None, confidence: float, wanted: dict[str, Any]) -> Target:
+        """The one target among the keywords, for the last step that has such an error unless one is named."""
+        if len(wanted) != 1 or not set(wanted) <= set(measures.TARGETS):
+            allowed = ", ".join(f"{name}=" for name in measures.TARGETS)
+            raise PlanError(f"say one target, one of {allowed}; got {', '.join(sorted(wanted)) or 'none'}.")
+        ((word, value),) = wanted.items()
+        highest = {"angle_degrees": 90.0, "captured_variance": 1.0}.get(word, math.inf)
+        if not validators.is_finite(value) or not 0.0 < value < highest:
+            allowed = "above 0" if math.isinf(highest) else f"between 0 and {highest:g}"
+            raise PlanError(f"{word} must be a number {allowed}; got {value!r}.")
+        if not validators.is_finite(confidence) or not 0.0 < confidence < 1.0:
+            raise PlanError(f"confidence must be a number between 0 and 1; got {confidence!r}.")
+        found = simulate(plan, scenario, draws=1, seed=SEED)
+        fitting = {
+            name: norm for name, norms in found.errors.items() for norm in measures.TARGETS[word] if norm in norms
+        }
+        chosen = step if step is not None else next(reversed(fitting), None)
+        if chosen not in fitting:
+            asked = f"step {step!r}" if step is not None else "no step of this plan"
+            others = f" Steps that have: {', '.join(fitting)}." if fitting else ""
+            raise PlanError(f"{asked} has {'no' if step is not None else 'an'} error in {word}.{others}")
+        return cls(step=chosen, norm=fitting[chosen], value=float(value), confidence=float(confidence))
+
+    def __str__(self) -> str:
+        return f"{self.value:g} ({self.norm}) for {self.step!r} with confidence {self.confidence:g}"
+
+    @property
+    def draws(self) -> int:
+        """Enough for the limit on the quantile to be close to it."""
+        return max(500, math.ceil(20 / (1.0 - self.confidence)))
+
+    def met(self, plan: Plan, scenario: Scenario, seed: int) -> bool:
+        """Whether releases stay within the target as often as wanted, beyond what chance explains."""
+        errors = simulate(plan, scenario, draws=self.draws, seed=seed).of(self.step)[self.norm]
+        low, high = measures.interval(errors, self.confidence, self.norm, 2 * SURE - 1)
+        return low >= self.value if measures.larger_is_better(self.norm) else high <= self.value
+
+
+def require(plan: Plan, scenario: Scenario, target: Target, progress: Progress | None) -> Plan:
+    """See :meth:`dpframe.Plan.require`."""
+
+    def with_epsilon(epsilon: float) -> Plan:
+        return attrs.evolve(plan, budget=attrs.evolve(plan.budget, epsilon=epsilon))
+
+    def met(epsilon: float, seed: int) -> bool:
+        if progress is not None:
+            progress(f"epsilon = {epsilon:.4g}")
+        try:
+            return target.met(with_epsilon(epsilon), scenario, seed)
+        except BudgetExceeded:  # steps with a fixed level cost more
+            return False
+
+    found = smallest(met, plan.budget.epsilon, LEAST_EPSILON, MOST_EPSILON)
+    if found is None:
+        raise PlanError(
+            f"no epsilon up to {MOST_EPSILON:g} meets {target} in this scenario. "
+            "More rows would help: see plan.required_rows(...)."
+        )
+    return with_epsilon(found)
+
+
+def required_rows(plan: Plan, scenario: Scenario, target: Target, progress: Progress | None) -> int:
+    """See :meth:`dpframe.Plan.required_rows`."""
+    if scenario.n is None:
+        raise PlanError("required_rows needs a scenario with n=: how many rows its spectrum is about.")
+
+    def met(rows: float, seed: int) -> bool:
+        if progress is not None:
+            progress(f"{math.ceil(rows)} rows")
+        return target.met(plan, scenario.with_rows(math.ceil(rows)), seed)
+
+    most = MOST_ROWS if scenario.model is None else MOST_SIMULATED // scenario.dim
+    found = smallest(met, float(scenario.n), 1.0, float(most))
+    if found is None:
+        raise PlanError(f"not even {most:.0e} rows meet {target} in this scenario. Raise the budget, or ask for less.")
+    return math.ceil(found)
+
+
+def smallest(met: Callable[[float, int], bool], start: float, least: float, most: float) -> float | None:
+    """A number that meets a condition with two seeds, close to the smallest one; None where none up to `most` does.
+
+    The condition is taken to hold from some number on.
+    """
+    low, high = start, start
+    while met(low, SEED):
+        high, low = low, low / STRIDE
+        if low < least:
+            break
+    while not met(high, SEED):
+        low, high = high, high * STRIDE
+        if high > most:
+            return None
+    while high > CLOSE * low:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if met(middle, SEED) else (middle, high)
+    while not met(high, SEED + 1):
+        high *= CLOSE
+        if high > most:
+            return None
+    return high
