@@ -250,7 +250,7 @@ def _error_cells(step: str, bounds: tuple[Bound, ...], tightest: Bound | None) -
         for assumption in bound.assumptions
         if not assumption.holds
     }
-    proved = "none" if tightest is None else f"{_figure(tightest)}; {tightest.name}"
+    proved = "none" if tightest is None else _figure(tightest)
     return {
         "step": step,
         "forecast": "\n".join(map(_figure, median or forecasts)) or "none",
@@ -265,11 +265,12 @@ def _figure(bound: Bound) -> str:
     if bound.value is None:
         return "none"
     word, _, rest = bound.norm.partition(",")
+    said = f"({word}; {bound.name})"
     if "degrees" in rest:
-        return f"{bound.value:.3g}° ({word})"
+        return f"{bound.value:.3g}° {said}"
     if "share" in rest:
-        return f"{100 * bound.value:.4g} % ({word})"
-    return f"{bound.value:.4g} ({word})"
+        return f"{100 * bound.value:.4g} % {said}"
+    return f"{bound.value:.4g} {said}"
 
 
 def _value(record: Record) -> list[RenderableType]:

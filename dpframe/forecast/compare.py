@@ -155,10 +155,10 @@ def _check(task: str, k: int | None, scenario: Scenario) -> None:
     if task == "moment":
         if k is not None:
             raise PlanError("task 'moment' is about the whole matrix; leave k= out.")
-    elif not validators.is_int(k) or not 1 <= k < scenario.dim:  # type: ignore[operator]
-        raise PlanError(
-            f"task {task!r} needs k from 1 to {scenario.dim - 1}, below the {scenario.dim} coordinates; got {k!r}."
-        )
+    else:
+        most = scenario.dim if task == "eigenvalues" else scenario.dim - 1
+        if not validators.is_int(k) or not 1 <= k <= most:  # type: ignore[operator]
+            raise PlanError(f"task {task!r} with {scenario.dim} coordinates needs k from 1 to {most}; got {k!r}.")
     if scenario.eigenvalues is None:
         raise PlanError("a comparison needs a scenario with spectrum=, or with model='spiked'.")
 

@@ -108,7 +108,8 @@ def population(plan: Plan, scenario: Scenario, seed: int) -> Population:
     basis = np.linalg.qr(numbers.standard_normal((scenario.dim, scenario.dim)))[0]
     if scenario.model is None:
         _check_matrix_suffices(plan)
-        return Matrix((basis * eigenvalues) @ basis.T)
+        turned = (basis * eigenvalues) @ basis.T
+        return Matrix((turned + turned.T) / 2)
     assert scenario.n is not None  # a model needs it
     roots = np.sqrt(eigenvalues / scenario.n)
     return Sample((numbers.standard_normal((scenario.n, scenario.dim)) * roots) @ basis.T)
