@@ -161,6 +161,40 @@ def test_the_scenario_of_the_file_is_used_unless_told_otherwise(capsys: pytest.C
     assert [9, 5, 1, 0] == told["scenario"]["spectrum"]
 
 
+ASSUMED = PLAN + "\n[scenario]\ndim = 4\nn = 5000\nspectrum = [4000, 3000, 200, 100]\n"
+
+
+def test_explain_simulates_where_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("plan.toml").write_text(ASSUMED)
+    code, out, _ = dpframe("explain", "plan.toml", "--simulations", "200", "--json", capsys=capsys)
+    assert 0 == code
+    assert "monte-carlo" in {bound["name"] for bound in json.loads(out)["forecasts"]["components"]}
+
+
+def test_compare_ranks_what_is_installed(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = dpframe("compare", "plan.toml", "-k", "1", capsys=capsys)
+    assert 1 == code
+    assert "has no [scenario]" in err
+    Path("plan.toml").write_text(ASSUMED)
+    code, out, _ = dpframe("compare", "plan.toml", "-k", "1", capsys=capsys)
+    assert 0 == code
+    assert out.index("gaussian") < out.index("bingham")
+    code, out, _ = dpframe("compare", "plan.toml", "-k", "1", "--json", capsys=capsys)
+    assert ["gaussian", "bingham"] == [candidate["name"] for candidate in json.loads(out)["candidates"]][:2]
+
+
+def test_require_prints_a_plan_file(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("plan.toml").write_text(ASSUMED)
+    words = ("require", "plan.toml", "--angle-degrees", "5", "--confidence", "0.5")
+    code, out, _ = dpframe(*words, capsys=capsys)
+    assert 0 == code
+    Path("cheaper.toml").write_text(out)
+    assert dp.Plan.load("cheaper.toml").budget.epsilon < 1.0
+    code, _, err = dpframe("require", "plan.toml", capsys=capsys)
+    assert 1 == code
+    assert "say one target" in err
+
+
 def test_check_is_marked_not_private(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = dpframe("check", "plan.toml", "rows.npy", capsys=capsys)
     assert 0 == code

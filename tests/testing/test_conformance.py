@@ -9,6 +9,7 @@ from dpframe import builtin
 from dpframe.accounting.gdp import GaussianAccountant
 from dpframe.accounting.pure import PureAccountant
 from dpframe.accounting.zcdp import ZcdpAccountant
+from dpframe.forecast import MonteCarlo
 from dpframe.quantile import PrivateQuantile
 from dpframe.testing import conformance
 
@@ -25,6 +26,7 @@ SUBJECTS = [
     GaussianAccountant(),
     PureAccountant(),
     ZcdpAccountant(),
+    MonteCarlo(draws=200),
     dp.postprocess.CountOf(of=AUGMENTED),
     dp.postprocess.MeanOf(of=AUGMENTED),
     dp.postprocess.CovarianceOf(of=AUGMENTED),
@@ -51,5 +53,6 @@ def test_every_class_of_the_core_is_checked() -> None:
         *builtin.dpframe_postprocessors(),
         *builtin.dpframe_statistics(),
         *builtin.dpframe_accountants(),
+        *builtin.dpframe_bound_oracles(),
     }
     assert provided == {type(subject) for subject in (QUANTILE, *SUBJECTS)}
