@@ -250,12 +250,13 @@ def _error_cells(step: str, bounds: tuple[Bound, ...], tightest: Bound | None) -
         for assumption in bound.assumptions
         if not assumption.holds
     }
-    proved = "none" if tightest is None else _figure(tightest)
+    sure = "" if tightest is None or tightest.confidence is None else f", with probability {tightest.confidence:g}"
+    proved = "none" if tightest is None else _figure(tightest) + sure
     return {
         "step": step,
         "forecast": "\n".join(map(_figure, median or forecasts)) or "none",
         **({"95 % within": "\n".join(_figure(b) for b in simulated if b.confidence == 0.95)} if simulated else {}),
-        "proved for the mean": proved,
+        "proved": proved,
         "does not hold": "\n".join(sorted(failing)),
     }
 

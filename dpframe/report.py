@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from dpframe.plan import Plan
     from dpframe.steps import Step
 
+UPPER = ("upper-mean", "upper-probability")
+
 
 @attrs.frozen(kw_only=True)
 class Line:
@@ -134,13 +136,14 @@ class Explanation(Printable):
         return self._forecasts[step]
 
     def tightest(self, step: str) -> Bound | None:
-        """The smallest proved bound on the mean error in Frobenius norm whose assumptions hold, with all constants."""
-        proved = [
-            bound
-            for bound in self.bounds(step)
-            if bound.kind == "upper-mean" and bound.explicit and bound.valid and bound.norm.startswith("Frobenius")
-        ]
-        return min(proved, key=lambda bound: float(bound.value or 0.0), default=None)
+        """The smallest upper bound that is proved with all constants and whose assumptions hold.
+
+        Bounds on the mean come first, and those in Frobenius norm; bounds in different norms are not compared.
+        """
+        proved = [bound for bound in self.bounds(step) if bound.kind in UPPER and bound.explicit and bound.valid]
+        ranked = sorted(proved, key=lambda bound: (UPPER.index(bound.kind), not bound.norm.startswith("Frobenius")))
+        alike = [bound for bound in proved if (bound.kind, bound.norm) == (ranked[0].kind, ranked[0].norm)]
+        return min(alike, key=lambda bound: float(bound.value or 0.0), default=None)
 
     def to_json(self, *, diagnostics: bool = False) -> str:
         """The statement, the scenario and all forecasts as JSON; diagnostics only where they are asked for."""

@@ -65,17 +65,21 @@ def _of_orbit(plan: dp.Plan, step: str, gammas: Floats) -> Iterator[dp.Bound]:
         citation="half of 1/κ for each real dimension of the orbit",
     )
     yield dp.Bound(
-        name=f"covering, {1 - BETA:.0%} sure",
+        name="covering",
         value=min(theory.explicit_shortfall(gammas, spectrum - spectrum[-1], kappa, BETA), most),
         norm=score,
         kind="upper-probability",
         explicit=True,
         citation=f"{PAPER}, Lemmas 6.3 and 6.4, solved for τ",
+        confidence=1 - BETA,
     )
     unit = plan.rows.length**2
     rank = int(np.count_nonzero(spectrum))
     epsilon = plan.pricing.levels[step]
-    if not isinstance(action.spectrum, dp.Spectrum):
+    if isinstance(action.spectrum, dp.Ref):
+        if getattr(_action(plan, action.spectrum.name), "name", "") != "laplace-eigenvalues":
+            return  # the theorems are about Algorithm 2
+        epsilon += plan.pricing.levels[action.spectrum.name]
         yield _rate("upper rate, Theorem 2.3", theory.rank_k_rate(gammas / unit, rank, epsilon), unit, "Theorem 2.3")
     yield _rate("lower rate", theory.lower_rate(gammas / unit, rank, epsilon), unit, "Corollaries 2.5 and 2.6")
 

@@ -23,6 +23,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
 from dpframe_orbit.pattern import Chain, Floats
@@ -35,17 +36,27 @@ UNIT = 2.0**-64
 SLIGHT = 2.0**-8  # tilt up to which six terms of a series are exact to 1e-19; most entries are below
 
 
-def compiled(function: F) -> F:
-    """Compile, and keep the result on disk where there is a place for it: a read-only install has none."""
-    kept: Any
-    try:
-        kept = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    except RuntimeError:
-        kept = numba.njit(nogil=True, error_model="numpy")(function)
-    return cast(F, kept)
+_VECTOR, _INTEGERS = types.float64[::1], types.int64[::1]
+_DEPTHS = types.float64[:, ::1]
+_WORDS = types.Array(types.uint64, 2, "C", readonly=True)
+_CHAIN = types.NamedTuple((_VECTOR, _VECTOR, _INTEGERS, _INTEGERS, _VECTOR), Chain)  # type: ignore[no-untyped-call]
 
 
-@compiled
+def compiled(*signature: Any) -> Callable[[F], F]:
+    """Compile now, and keep the result on disk where that can be: not in a read-only install, nor on a full disk."""
+
+    def compile_now(function: F) -> F:
+        kept: Any
+        try:
+            kept = numba.njit([signature], cache=True, nogil=True, error_model="numpy")(function)
+        except (RuntimeError, OSError):
+            kept = numba.njit([signature], nogil=True, error_model="numpy")(function)
+        return cast(F, kept)
+
+    return compile_now
+
+
+@compiled(types.float64, types.float64, types.float64, types.uint64)
 def depth(low: float, high: float, rate: float, word: np.uint64) -> float:
     """The depth of density ∝ e^{−rate·y} on [low, high] that belongs to a word."""
     width = high - low
@@ -67,7 +78,7 @@ def depth(low: float, high: float, rate: float, word: np.uint64) -> float:
     return min(low - math.log(mass * rest + math.exp(-tilt)) / rate, high)
 
 
-@compiled
+@compiled(_DEPTHS, _VECTOR, types.int64, types.int64)
 def bounds(depths: Floats, gaps: Floats, j: int, column: int) -> tuple[float, float]:
     """The interval of one depth given the others."""
     low = depths[j + 1, column]
@@ -79,7 +90,7 @@ def bounds(depths: Floats, gaps: Floats, j: int, column: int) -> tuple[float, fl
     return low, max(low, high)  # rounding may cross the ends of an interval that is next to nothing
 
 
-@compiled
+@compiled(_DEPTHS, _CHAIN, _WORDS)
 def monotone(depths: Floats, chain: Chain, words: Words) -> None:
     """Sweep a pattern, one sweep for each row of words, the last row first."""
     for time in range(words.shape[0] - 1, -1, -1):
@@ -89,7 +100,7 @@ def monotone(depths: Floats, chain: Chain, words: Words) -> None:
             depths[j, column] = depth(low, high, chain.rates[j], words[time, i])
 
 
-@compiled
+@compiled(_DEPTHS, _DEPTHS, _CHAIN)
 def expected_disagreements(first: Floats, second: Floats, chain: Chain) -> tuple[float, float]:
     """About how many entries a coalescing sweep leaves different, and the largest distance of the two patterns."""
     expected, largest = 0.0, 0.0
@@ -103,7 +114,7 @@ def expected_disagreements(first: Floats, second: Floats, chain: Chain) -> tuple
     return expected, largest
 
 
-@compiled
+@compiled(_DEPTHS, _DEPTHS, _CHAIN, _WORDS)
 def coalescing(first: Floats, second: Floats, chain: Chain, words: Words) -> int:
     """Sweep two patterns, `first` nowhere deeper, until an entry differs; uniform number n of entry i is words[n, i].
 

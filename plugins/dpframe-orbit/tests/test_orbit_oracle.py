@@ -81,12 +81,21 @@ def test_algorithm_two_is_forecast_with_the_assumed_eigenvalues() -> None:
         dp.derive("c", "top-subspace", of="h", k=2),
     )
     told = built.explain(spectrum=GAMMAS)
-    assert ["first-order", "covering, 95% sure", "upper rate, Theorem 2.3", "lower rate"] == [
+    assert ["first-order", "covering", "upper rate, Theorem 2.3", "lower rate"] == [
         bound.name for bound in told.bounds("h")
     ]
     assert ["first-order"] == [bound.name for bound in told.bounds("c")]
     assert () == told.bounds("s")
-    assert "upper rate, Theorem 2.3" in str(told)
+    assert "covering), with probability 0.95" in " ".join(str(told).split())
+    rate = next(bound for bound in told.bounds("h") if bound.kind == "rate")
+    whole = sum(built.pricing.levels.values())  # the theorem's epsilon is that of both steps
+    assert math.sqrt(theory.rank_k_rate(GAMMAS, 2, whole)) == pytest.approx(rate.value)
+    other = plan(
+        dp.release("m", "orbit", spectrum=[1.0, 1.0]),
+        dp.derive("s", "eigenvalues", of="m", k=2),
+        dp.release("h", "orbit", spectrum=dp.ref("s")),
+    )
+    assert ["first-order", "covering"] == [bound.name for bound in other.explain(spectrum=GAMMAS).bounds("h")]
 
 
 def test_nothing_is_said_where_nothing_is_known_and_near_ties_are_flagged() -> None:
