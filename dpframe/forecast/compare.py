@@ -13,14 +13,15 @@ from dpframe.bounds import Scenario
 from dpframe.budget import Budget, told
 from dpframe.errors import DPFrameError, PlanError
 from dpframe.forecast import measures
-from dpframe.forecast.oracle import CONFIDENCE, SEED
-from dpframe.forecast.simulation import Simulation, simulate
+from dpframe.forecast.measures import CONFIDENCE, SEED
 from dpframe.plan import Plan
 from dpframe.render import Printable
 from dpframe.rows import Rows
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from dpframe.forecast.simulation import Simulation
 
 TASKS = {
     "subspace": measures.PROJECTORS,
@@ -126,6 +127,8 @@ def compare(
         seed: of the made-up data and the noise.
         progress: is told the name of each mechanism as its turn comes.
     """
+    from dpframe.forecast.simulation import simulate
+
     _check(task, k, scenario)
     candidates, left_out = [], {}
     for cls in registry.classes("mechanism"):

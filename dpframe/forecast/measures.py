@@ -18,6 +18,9 @@ SPECTRAL_PROJECTORS = "spectral, of the difference of projectors"
 ANGLE = "largest principal angle, in degrees"
 CAPTURED = "captured variance, as a share of the best"
 
+SEED = 1
+CONFIDENCE = 0.99  # of the interval of each simulated figure
+
 TARGETS = {
     "angle_degrees": (ANGLE,),
     "frobenius": (PROJECTORS, FROBENIUS),

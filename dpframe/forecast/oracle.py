@@ -13,9 +13,7 @@ from dpframe.interfaces import BoundOracle
 from dpframe.plan import Plan
 
 DRAWS, LEAST_DRAWS = 400, 200
-SEED = 1
 SHARES = (0.5, 0.95)
-CONFIDENCE = 0.99  # of the interval of each figure
 
 
 def _check_draws(owner: object, attribute: attrs.Attribute[int], value: object) -> None:
@@ -40,7 +38,7 @@ class MonteCarlo(BoundOracle):
     simulates = True
 
     draws: int = attrs.field(default=DRAWS, validator=_check_draws)
-    seed: int = attrs.field(default=SEED)
+    seed: int = attrs.field(default=measures.SEED)
     progress: Progress | None = attrs.field(default=None, eq=False)
 
     def bounds(self, plan: Plan, step: str, scenario: Scenario) -> list[Bound]:
@@ -57,7 +55,7 @@ class MonteCarlo(BoundOracle):
                 explicit=True,
                 citation=f"{self.draws} simulated releases",
                 confidence=share,
-                interval=measures.interval(errors, share, norm, CONFIDENCE),
+                interval=measures.interval(errors, share, norm, measures.CONFIDENCE),
             )
             for norm, errors in simulation.of(step).items()
             for share in SHARES

@@ -12,7 +12,7 @@ from dpframe import validators
 from dpframe.bounds import Scenario
 from dpframe.errors import BudgetExceeded, PlanError
 from dpframe.forecast import measures
-from dpframe.forecast.oracle import SEED
+from dpframe.forecast.measures import SEED
 from dpframe.forecast.simulation import simulate
 from dpframe.plan import Plan
 

@@ -11,7 +11,8 @@ import pytest
 from scipy.stats import chi2
 
 import dpframe as dp
-from dpframe.forecast import MonteCarlo, measures
+from dpframe.forecast import measures
+from dpframe.forecast.oracle import MonteCarlo
 from dpframe.forecast.simulation import simulate
 from tests.mechanisms import registered
 

@@ -9,7 +9,7 @@ from dpframe import builtin
 from dpframe.accounting.gdp import GaussianAccountant
 from dpframe.accounting.pure import PureAccountant
 from dpframe.accounting.zcdp import ZcdpAccountant
-from dpframe.forecast import MonteCarlo
+from dpframe.forecast.oracle import MonteCarlo
 from dpframe.quantile import PrivateQuantile
 from dpframe.testing import conformance
 
