@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dpframe as dp
 from dpframe_gaussian.mechanism import SymmetricGaussian, classical_level
-from dpframe_gaussian.oracle import FirstOrder
+from dpframe_gaussian.oracles import Dyson, FirstOrder, PrintedRates
 
 DPFRAME_API = 1
 
@@ -16,7 +16,7 @@ def dpframe_mechanisms() -> list[type[dp.Mechanism]]:
 
 @dp.hookimpl
 def dpframe_bound_oracles() -> list[type[dp.BoundOracle]]:
-    return [FirstOrder]
+    return [FirstOrder, Dyson, PrintedRates]
 
 
-__all__ = ["FirstOrder", "SymmetricGaussian", "classical_level"]
+__all__ = ["Dyson", "FirstOrder", "PrintedRates", "SymmetricGaussian", "classical_level"]

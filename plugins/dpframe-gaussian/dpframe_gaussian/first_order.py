@@ -1,0 +1,24 @@
+"""The error to first order in the noise."""
+
+from __future__ import annotations
+
+import math
+
+from dpframe_gaussian.noise import Noise
+from dpframe_gaussian.target import Target
+
+
+def forecast(target: Target, noise: Noise) -> float:
+    """√E‖Ĥ − H‖² to first order, and never above the largest distance there is.
+
+    Eigenvector i turns towards j by N_ij/(σ_i − σ_j), so E‖Ĥ − H‖² ≈ s² Σ_{i<j} (λ_i − λ_j)²/(σ_i − σ_j)². With its
+    noisy eigenvalues kept, the rank-k part has s²[k(k+1)/2 + Σ_{i≤k<j} σ_i²/(σ_i − σ_j)²]. Compare Mangoubi and Vishnoi
+    2022, Theorem 2.2. For noise that is not isotropic this is the first order for isotropic noise that covers it, and
+    never less than its own.
+
+    >>> round(forecast(Target.subspace([300.0, 100.0, 100.0], 1), Noise(1.0, math.sqrt(0.5))), 6)
+    0.007071
+    """
+    own = target.k * (target.k + 1) / 2 if target.kept else 0.0  # within the kept part, where no gap matters
+    turned = min(noise.scale**2 * (target.sensitivity().squares - own), target.diameter**2)
+    return math.sqrt(noise.scale**2 * own + turned)

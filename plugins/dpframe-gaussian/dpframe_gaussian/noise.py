@@ -1,0 +1,90 @@
+"""How large symmetric Gaussian noise N is: in Frobenius norm, in spectral norm, and from end to end of its spectrum.
+
+The scale s is that of isotropic noise (GOE): deviation s on the diagonal and s/√2 off it, a standard Gaussian times s
+in the Euclidean space of symmetric matrices. Noise with other deviations is isotropic noise less an independent part:
+with s = max(diagonal, √2 · off-diagonal), N + N′ is isotropic for an independent N′ of mean zero. By Jensen's
+inequality E φ(N) ≤ E φ(N + N′) for convex φ, and N is a linear image of a standard Gaussian by a map of norm at most s.
+So what follows here from means of convex functions and from concentration holds for N as well. Derivations:
+docs/explanation/gaussian-error.md.
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+
+
+@attrs.frozen
+class Noise:
+    """Independent Gaussian noise on the upper triangle of a symmetric matrix, by its deviations.
+
+    >>> Noise(2.0, math.sqrt(2)).isotropic
+    True
+    """
+
+    diagonal: float
+    off_diagonal: float
+
+    @property
+    def scale(self) -> float:
+        """The smallest s for which isotropic noise is this noise plus an independent part."""
+        return max(self.diagonal, math.sqrt(2) * self.off_diagonal)
+
+    @property
+    def isotropic(self) -> bool:
+        """Whether the law is the same in every orthonormal basis, up to the rounding of scales."""
+        return math.isclose(self.diagonal, math.sqrt(2) * self.off_diagonal, rel_tol=1e-12)
+
+    def frobenius(self, dim: int) -> float:
+        """√E‖N‖_F², exactly: s² d(d+1)/2 under the root for isotropic noise.
+
+        >>> Noise(1.0, math.sqrt(0.5)).frobenius(3) ** 2
+        6.0
+        """
+        return math.sqrt(dim * self.diagonal**2 + dim * (dim - 1) * self.off_diagonal**2)
+
+    def frobenius_quantile(self, dim: int, beta: float) -> float:
+        """‖N‖_F is above this with probability at most β: it is 1-Lipschitz, its mean at most its root mean square."""
+        return self.frobenius(dim) + self.scale * math.sqrt(2 * math.log(1 / beta))
+
+    def spectral(self, dim: int) -> float:
+        """An upper bound on √E‖N‖².
+
+        E‖N‖ ≤ s(√(2d) + √(2/π)) by Sudakov–Fernique, and the variance is at most s² by Poincaré's inequality.
+        """
+        return self.scale * math.hypot(math.sqrt(2 * dim) + math.sqrt(2 / math.pi), 1.0)
+
+    def spectral_quantile(self, dim: int, beta: float) -> float:
+        """‖N‖ is above this with probability at most β: at either end of the spectrum, β/2 is left."""
+        return self.scale * (math.sqrt(2 * dim) + math.sqrt(2 * math.log(2 / beta)))
+
+    def spectral_on(self, dim: int, probability: float) -> float:
+        """An upper bound on √E[‖N‖²; A] for any event A of at most this probability p.
+
+        With x = √(2 ln(2/p)), E[‖N‖²; A] ≤ q p + E(‖N‖² − q)₊ at q = s²(√(2d) + x)², and ‖N‖ exceeds s(√(2d) + x) with
+        probability at most 2 exp(−x²/2) for every x.
+        """
+        if probability == 0.0:
+            return 0.0
+        x, edge = math.sqrt(2 * math.log(2 / probability)), math.sqrt(2 * dim)
+        return self.scale * math.sqrt(probability * ((edge + x) ** 2 + 2 + 2 * edge / x))
+
+    def spread(self, dim: int) -> float:
+        """An upper bound on √E(λ_max(N) − λ_min(N))²: the mean is at most 2s√(2d), the variance at most 2s²."""
+        return self.scale * math.sqrt(8 * dim + 2)
+
+    def spread_quantile(self, dim: int, beta: float) -> float:
+        """λ_max(N) − λ_min(N) is above this with probability at most β: it is √2-Lipschitz."""
+        return self.scale * 2 * (math.sqrt(2 * dim) + math.sqrt(math.log(1 / beta)))
+
+    def least_width(self, dim: int) -> float:
+        """2√2 s√d: above it, the spread of a Brownian motion that ends in N is likely to stay below a given width."""
+        return self.scale * 2 * math.sqrt(2 * dim)
+
+    def leaves(self, dim: int, width: float) -> float:
+        """An upper bound on the probability that the spread of that motion ever exceeds a width above the least.
+
+        exp(−y²) with y = width/2s − √(2d): the mean of the spread, its Lipschitz constant √2, and Doob's inequality.
+        """
+        return math.exp(-(((width - self.least_width(dim)) / (2 * self.scale)) ** 2))

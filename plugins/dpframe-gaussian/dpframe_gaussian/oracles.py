@@ -1,0 +1,309 @@
+"""What to expect of a Gaussian release and of what is derived from it: forecasts, bounds and printed rates.
+
+Figures are root mean squares, √E‖·‖², which are never below the mean, unless they come with a confidence. They are for
+noise before it is rounded to the lattice, which moves no entry by more than half of a squared lattice step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+import dpframe as dp
+from dpframe.postprocess import RankK, TopSubspace, WithSpectrum
+from dpframe.rounding import sqrt_up
+from dpframe_gaussian import dyson, first_order, gap_free, rates
+from dpframe_gaussian.mechanism import SymmetricGaussian
+from dpframe_gaussian.noise import Noise
+from dpframe_gaussian.target import Floats, Target
+
+GAP_FACTOR = 10.0  # gaps of this many s√d: first-order forecasts are within a few per cent of simulation
+BETA = 0.05  # the probability that a bound with a confidence leaves
+ROOT_MEAN_SQUARE = "root mean square"
+PAPER = "Mangoubi and Vishnoi 2022"
+PROOF = "docs/explanation/gaussian-error.md"
+
+
+@attrs.frozen(eq=False)
+class Question:
+    """A step that is the Gaussian release, or computed from it alone.
+
+    Args:
+        rows: with the dimension of the scenario.
+        source: the name of the release.
+        noise: its deviations, in the units of the data.
+        dim: the number of coordinates.
+        target: what is computed from it, for the assumed eigenvalues; None for the release itself.
+        difference: of what with what the error is.
+    """
+
+    rows: dp.Rows
+    source: str
+    noise: Noise
+    dim: int
+    target: Target | None
+    difference: str
+
+    def norm(self, norm: str = "Frobenius", figure: str = "") -> str:
+        return f"{norm}, of {self.difference}" + (f"; {figure}" if figure else "")
+
+
+def asked(plan: dp.Plan, step: str, scenario: dp.Scenario) -> Question | None:
+    """What is asked about a step, or None where it is not about uncentred Gaussian noise or no spectrum is assumed."""
+    if plan.rows.center or plan.rows.released_norm is not None:
+        return None
+    actions: dict[str, Any] = {part.name: part.action for part in plan.steps}
+    action = actions[step]
+    of = getattr(action, "of", None)
+    source = step if isinstance(action, SymmetricGaussian) else of.name if isinstance(of, dp.Ref) else None
+    if source is None or not isinstance(actions[source], SymmetricGaussian):
+        return None
+    found = (None, "the noise") if source == step else _target(action, scenario)
+    if found is None:
+        return None
+    rows = plan.rows.bind(scenario.dim)
+    scales = actions[source].noise(rows, plan.pricing.levels[source])
+    noise = Noise(scales["diagonal"], scales["off-diagonal"])
+    return Question(rows, source, noise, scenario.dim, *found)
+
+
+def _target(action: Any, scenario: dp.Scenario) -> tuple[Target | None, str] | None:
+    sigma = scenario.eigenvalues
+    if sigma is None:
+        return None
+    if isinstance(action, TopSubspace):
+        return Target.subspace(sigma, action.k), "the difference of projectors"
+    if isinstance(action, RankK):
+        return Target.rank_k(sigma, action.k), "the difference of rank-k parts"
+    if isinstance(action, WithSpectrum) and isinstance(action.spectrum, dp.Spectrum):
+        return Target.with_spectrum(sigma, action.spectrum.array), "the difference of matrices with this spectrum"
+    return None
+
+
+class FirstOrder(dp.BoundOracle):
+    """Expected error to first order in the noise, capped at the largest distance there is.
+
+    See :func:`dpframe_gaussian.first_order.forecast`; for the release itself, √E‖N‖² without approximation.
+    """
+
+    name = "first-order"
+
+    def bounds(self, plan: dp.Plan, step: str, scenario: dp.Scenario) -> list[dp.Bound]:
+        question = asked(plan, step, scenario)
+        if question is None:
+            return []
+        target, noise = question.target, question.noise
+        covered = "" if noise.isotropic else "; for isotropic noise of √2 times the off-diagonal deviation, never less"
+        return [
+            dp.Bound(
+                name="first-order",
+                value=noise.frobenius(question.dim) if target is None else first_order.forecast(target, noise),
+                norm=question.norm(figure=ROOT_MEAN_SQUARE),
+                kind="forecast",
+                explicit=True,
+                assumptions=() if target is None else _wide_enough(target, noise),
+                citation="exact: the sum of the variances of all entries"
+                if target is None
+                else f"perturbation theory; compare {PAPER}, Theorem 2.2{covered}",
+            )
+        ]
+
+
+def _wide_enough(target: Target, noise: Noise) -> tuple[dp.Assumption, ...]:
+    at, gap = target.tightest
+    text = f"the gap below eigenvalue {at} is at least {GAP_FACTOR:g} s√d"
+    holds = gap >= GAP_FACTOR * noise.scale * math.sqrt(target.dim)
+    return (dp.Assumption(text=text, holds=holds),) if math.isfinite(gap) else ()
+
+
+class Dyson(dp.BoundOracle):
+    """Proved bounds with all constants: by Dyson's motion of eigenvectors where gaps allow it, and for any gap.
+
+    See :mod:`dpframe_gaussian.dyson` and :mod:`dpframe_gaussian.gap_free`. Where a gap is too small there is no number,
+    and the assumption says which gap and what it would have to be.
+    """
+
+    name = "dyson"
+
+    def bounds(self, plan: dp.Plan, step: str, scenario: dp.Scenario) -> list[dp.Bound]:
+        question = asked(plan, step, scenario)
+        if question is None:
+            return []
+        if question.target is None:
+            return list(_of_noise(question))
+        return [*_by_motion(question, question.target), *_any_gap(question, question.target)]
+
+
+def _proved(name: str, value: float | None, norm: str, beta: float | None = None, **about: Any) -> dp.Bound:
+    return dp.Bound(
+        name=name if beta is None else f"{name}, {1 - beta:.0%} sure",
+        value=value,
+        norm=norm,
+        kind="upper-mean" if beta is None else "upper-probability",
+        explicit=True,
+        confidence=None if beta is None else 1 - beta,
+        **about,
+    )
+
+
+def _of_noise(question: Question) -> Iterator[dp.Bound]:
+    noise, dim = question.noise, question.dim
+    spectral = question.norm("spectral")
+    yield _proved(
+        "Sudakov–Fernique",
+        noise.spectral(dim),
+        question.norm("spectral", ROOT_MEAN_SQUARE),
+        citation=f"Sudakov–Fernique and Poincaré inequalities; {PROOF}",
+    )
+    citation = f"Gaussian concentration; {PROOF}"
+    yield _proved("concentration", noise.spectral_quantile(dim, BETA), spectral, BETA, citation=citation)
+    yield _proved("concentration", noise.frobenius_quantile(dim, BETA), question.norm(), BETA, citation=citation)
+
+
+def _by_motion(question: Question, target: Target) -> Iterator[dp.Bound]:
+    noise, citation = question.noise, f"{PAPER}, Theorem 2.2, with constants: {PROOF}"
+    found = dyson.stays(target, noise) if noise.isotropic else []
+    most, most_likely = gap_free.largest(target, noise), gap_free.largest_quantile(target, noise, BETA)
+    mean = min(dyson.mean(found), most) if found else None
+    concentrated = dyson.concentrated(found, noise, BETA)
+    open_gap = _open_gap(target, noise, noise.least_width(target.dim), "2√2·s√d")
+    sure_gap = _open_gap(
+        target, noise, dyson.needed_gap(target, noise, BETA), f"at which {1 - BETA:.0%} can be promised"
+    )
+    yield _proved("dyson", mean, question.norm(figure=ROOT_MEAN_SQUARE), assumptions=open_gap, citation=citation)
+    yield _proved(
+        "dyson, Markov",
+        None if mean is None else min(dyson.markov(mean, BETA), most_likely),
+        question.norm(),
+        BETA,
+        assumptions=open_gap,
+        citation=f"{PAPER}, Appendix E; {PROOF}",
+    )
+    yield _proved(
+        "dyson, concentration",
+        None if concentrated is None else min(concentrated, most_likely),
+        question.norm(),
+        BETA,
+        assumptions=sure_gap,
+        citation=f"Gaussian concentration; {PROOF}",
+    )
+
+
+def _open_gap(target: Target, noise: Noise, needed: float, told: str) -> tuple[dp.Assumption, ...]:
+    """The smallest gap that matters is wide enough, and the noise has no preferred direction."""
+    isotropic = dp.Assumption(text="the noise has no preferred direction; noise='triangular' has", holds=False)
+    at, gap = target.tightest
+    found = (_gap(at, gap, f"above {needed:.4g} ({told})", gap > needed),) if math.isfinite(gap) else ()
+    return found if noise.isotropic else (*found, isotropic)
+
+
+def _gap(at: int, gap: float, must: str, holds: bool) -> dp.Assumption:
+    return dp.Assumption(text=f"the gap below eigenvalue {at} is {gap:.4g}; it must be {must}", holds=holds)
+
+
+def _any_gap(question: Question, target: Target) -> Iterator[dp.Bound]:
+    noise, norm = question.noise, question.norm(figure=ROOT_MEAN_SQUARE)
+    citation = f"Davis–Kahan, telescoped as in {PAPER}, equations 37 to 42, with constants: {PROOF}"
+    yield _proved("any gap, Davis–Kahan", gap_free.davis_kahan(target, noise), norm, citation=citation)
+    yield _proved(
+        "any gap, Hoffman–Wielandt",
+        gap_free.hoffman_wielandt(target, noise),
+        norm,
+        citation=f"Hoffman–Wielandt inequality: {PROOF}",
+    )
+    sure = gap_free.davis_kahan_quantile(target, noise, BETA)
+    yield _proved("any gap, Davis–Kahan", sure, question.norm(), BETA, citation=citation)
+
+
+class PrintedRates(dp.BoundOracle):
+    """What the papers print, with unknown constants set to one, for the ε and δ of the release on its own.
+
+    See :mod:`dpframe_gaussian.rates`. They are for the calibration and noise of the papers, and compare spectra and
+    ranks rather than give sizes.
+    """
+
+    name = "printed-rates"
+
+    def bounds(self, plan: dp.Plan, step: str, scenario: dp.Scenario) -> list[dp.Bound]:
+        question = asked(plan, step, scenario)
+        if question is None or question.target is None or not 0 < question.target.k < question.dim:
+            return []
+        delta = plan.budget.delta
+        epsilon = dp.accountant(plan.accountant).epsilon(plan.pricing.losses[question.source], delta)
+        if not 0.0 < epsilon < math.inf:
+            return []
+        unit = sqrt_up(dp.Moment().sensitivity(question.rows)["moment"].l2_squared) * question.rows.step**2
+        papers = _Papers(question.target, question.norm(), unit, {"epsilon": epsilon, "delta": delta})
+        return list(papers.of_rank_k() if question.target.kept else papers.of_spectrum())
+
+
+@attrs.frozen(eq=False)
+class _Papers:
+    """The rates for one target, in units of the sensitivity."""
+
+    target: Target
+    norm: str
+    unit: float
+    privacy: dict[str, float]
+
+    def of_spectrum(self) -> Iterator[dp.Bound]:
+        k, values = self.target.k, self.target.values[: self.target.k]
+        projector = bool((values == 1.0).all())
+        gaps = self._assumption_2_1(2.0 if projector else float(values[0]))  # 2 as Corollary 2.4 says
+        rate = rates.theorem_2_2(self._sigma, values, **self.privacy)
+        yield self._rate("rate, Theorem 2.2", rate, f"{PAPER}, Theorem 2.2", gaps)
+        if projector:
+            first, second = (rates.corollary_2_4(self._sigma, k, even=even, **self.privacy) for even in (False, True))
+            yield self._rate("rate, Corollary 2.4 (I)", first, f"{PAPER}, Corollary 2.4", gaps)
+            yield self._rate("rate, Corollary 2.4 (II)", second, f"{PAPER}, Corollary 2.4", gaps, self._even())
+            yield self._rate("rate, Analyze Gauss", first, "Dwork et al. 2014, Theorem 6", self._wide())
+
+    def of_rank_k(self) -> Iterator[dp.Bound]:
+        k, gaps = self.target.k, self._assumption_2_1(float(self._sigma[0]))
+        rate = rates.corollary_2_3(self._sigma, k, **self.privacy)
+        yield self._rate("rate, Corollary 2.3", rate * self.unit, f"{PAPER}, Corollary 2.3", gaps)
+        open_gap = dp.Assumption(text=f"the gap below eigenvalue {k} is above 0", holds=self._last_gap > 0)
+        rate = rates.telescoped(self._sigma, k, **self.privacy)
+        yield self._rate("rate, telescoped Davis–Kahan", rate * self.unit, f"{PAPER}, equation 42", open_gap)
+        rate = rates.analyze_gauss_low_rank(self.target.dim, k, **self.privacy)
+        found = self._rate("rate, Analyze Gauss", rate * self.unit, "Dwork et al. 2014, Theorem 7")
+        yield attrs.evolve(found, norm="Frobenius, of the excess over the best rank-k part: ‖M̂_k − M‖ − ‖M_k − M‖")
+
+    @property
+    def _sigma(self) -> Floats:
+        return self.target.eigenvalues / self.unit
+
+    @property
+    def _last_gap(self) -> float:
+        return float(self.target.gaps[self.target.k - 1])
+
+    def _rate(self, name: str, value: float, where: str, *assumptions: dp.Assumption) -> dp.Bound:
+        return dp.Bound(
+            name=name,
+            value=value if math.isfinite(value) else None,
+            norm=self.norm,
+            kind="rate",
+            explicit=False,
+            assumptions=assumptions,
+            citation=f"{where}; constant set to 1",
+        )
+
+    def _assumption_2_1(self, largest: float) -> dp.Assumption:
+        k = self.target.k
+        at, gap = rates.smallest_gap(self._sigma, k)
+        needed = rates.needed_gap(self.target.dim, k, largest, **self.privacy)
+        must = f"at least {needed * self.unit:.4g} (Assumption 2.1, for each of the first {k})"
+        return _gap(at, gap * self.unit, must, rates.assumption_2_1(self._sigma, k, largest, **self.privacy))
+
+    def _even(self) -> dp.Assumption:
+        k = self.target.k
+        holds = bool(self.target.gaps[:k].min() >= self._last_gap)
+        return dp.Assumption(text=f"no gap above the one below eigenvalue {k} is smaller", holds=holds)
+
+    def _wide(self) -> dp.Assumption:
+        needed = math.sqrt(self.target.dim) * rates.factor(**self.privacy) * self.unit
+        must = f"at least of the order of {needed:.4g}"
+        return _gap(self.target.k, self._last_gap, must, self._last_gap >= needed)

@@ -1,0 +1,140 @@
+"""What is wanted of a matrix with given eigenvalues, and how sensitive that is to small changes of the matrix."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import dpframe as dp
+
+Floats = NDArray[np.float64]
+
+
+def spectrum(values: ArrayLike) -> Floats:
+    """Eigenvalues, refused unless they are finite, none negative, and sorted from the largest."""
+    return dp.Spectrum.of(values).array
+
+
+@attrs.frozen(eq=False, slots=False)
+class Target:
+    """H = VΛVᵀ for M = VΣVᵀ, to be compared with V̂ΛV̂ᵀ for M + N = V̂Σ̂V̂ᵀ.
+
+    With `kept`, Λ is the k leading eigenvalues of M and is compared with the k leading ones of M + N, negative ones as
+    zero: the rank-k part. Otherwise Λ is the same on both sides.
+
+    Args:
+        eigenvalues: σ_1 ≥ … ≥ σ_d of M.
+        values: λ_1 ≥ … ≥ λ_d, zero beyond k.
+        k: as many as may differ from zero.
+        kept: whether the noisy eigenvalues are kept.
+    """
+
+    eigenvalues: Floats
+    values: Floats
+    k: int
+    kept: bool = False
+
+    @classmethod
+    def subspace(cls, eigenvalues: ArrayLike, k: int) -> Target:
+        """The projector on the k leading eigenvectors."""
+        sigma = spectrum(eigenvalues)
+        _check_k(k, len(sigma))
+        return cls(sigma, np.where(np.arange(len(sigma)) < k, 1.0, 0.0), k)
+
+    @classmethod
+    def rank_k(cls, eigenvalues: ArrayLike, k: int) -> Target:
+        """The part in the k leading eigenvectors, with its own eigenvalues."""
+        sigma = spectrum(eigenvalues)
+        _check_k(k, len(sigma))
+        return cls(sigma, np.where(np.arange(len(sigma)) < k, sigma, 0.0), k, kept=True)
+
+    @classmethod
+    def with_spectrum(cls, eigenvalues: ArrayLike, values: ArrayLike) -> Target:
+        """The eigenvectors with a given spectrum, zero beyond its length."""
+        sigma, wanted = spectrum(eigenvalues), spectrum(values)
+        _check_k(len(wanted), len(sigma))
+        return cls(sigma, np.pad(wanted, (0, len(sigma) - len(wanted))), int(np.count_nonzero(wanted)))
+
+    @property
+    def dim(self) -> int:
+        return len(self.eigenvalues)
+
+    @cached_property
+    def diameter(self) -> float:
+        """D = max ‖UΛUᵀ − Λ‖ over orthogonal U: D² = 2(‖Λ‖² − Σ λ_i λ_{d+1−i}), by the rearrangement inequality."""
+        return math.sqrt(max(2 * float(self.values @ (self.values - self.values[::-1])), 0.0))
+
+    @cached_property
+    def steps(self) -> Floats:
+        """λ_i − λ_{i+1} for i < d."""
+        return self.values[:-1] - self.values[1:]
+
+    @cached_property
+    def gaps(self) -> Floats:
+        """σ_i − σ_{i+1} for i < d."""
+        return self.eigenvalues[:-1] - self.eigenvalues[1:]
+
+    @cached_property
+    def tightest(self) -> tuple[int, float]:
+        """The number i of the eigenvalue above the smallest gap that matters, and that gap; (d, ∞) where none does.
+
+        Gaps between equal λ do not matter, and with `kept` only the one below eigenvalue k does.
+        """
+        matters = np.arange(1, self.dim) == self.k if self.kept else self.steps > 0
+        if not matters.any():
+            return self.dim, math.inf
+        at = int(np.argmin(np.where(matters, self.gaps, np.inf)))
+        return at + 1, float(self.gaps[at])
+
+    def sensitivity(self, width: float = 0.0) -> Sensitivity:
+        """How the target changes with the matrix, at worst while the noise has a spread of at most `width`.
+
+        By Weyl's inequality all gaps σ_i − σ_j that matter are then at least σ_i − σ_j − width.
+        """
+        with np.errstate(divide="ignore"):
+            return self._keeping(width) if self.kept else self._turning(width)
+
+    def _turning(self, width: float) -> Sensitivity:
+        falls = np.maximum(self.values[: self.k, None] - self.values[None, :], 0.0)
+        apart = np.where(falls > 0, self.eigenvalues[: self.k, None] - self.eigenvalues[None, :] - width, np.inf)
+        pulls = falls / apart**2
+        strongest = pulls.sum(axis=0)  # on the later of two eigenvectors; the earlier is pulled the other way
+        strongest[: self.k] = np.maximum(strongest[: self.k], pulls.sum(axis=1))
+        turns = falls / apart
+        return Sensitivity(float(np.square(turns).sum()), _norm(strongest) / 2, float(turns.max(initial=0.0)))
+
+    def _keeping(self, width: float) -> Sensitivity:
+        top, rest = self.eigenvalues[: self.k, None], self.eigenvalues[None, self.k :]
+        apart = top - rest - width
+        turns = np.where(apart > 0, top, 1.0) / apart  # a gap of nothing, even between zeros, is infinitely sensitive
+        inside, outside = (np.where(apart > 0, rest + width, 1.0) / apart**2).sum(axis=1), (turns / apart).sum(axis=0)
+        squares = self.k * (self.k + 1) / 2 + float(np.square(turns).sum())
+        return Sensitivity(squares, _norm(np.concatenate([inside, outside])) / 2, max(1.0, float(turns.max(initial=0))))
+
+
+@attrs.frozen
+class Sensitivity:
+    """The derivatives of a target at a matrix, or bounds on them.
+
+    Args:
+        squares: the sum of squares of the first derivative over an orthonormal basis of symmetric matrices.
+        drift: the norm of half of its Laplacian.
+        lipschitz: the largest stretch of a direction, in Frobenius norms.
+    """
+
+    squares: float
+    drift: float
+    lipschitz: float
+
+
+def _norm(values: Floats) -> float:
+    return math.sqrt(float(values @ values))
+
+
+def _check_k(k: int, dim: int) -> None:
+    if not 1 <= k <= dim:
+        raise dp.PlanError(f"k must be at least 1 and at most the {dim} eigenvalues there are; got k={k}.")
