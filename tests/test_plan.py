@@ -136,7 +136,7 @@ def test_explain_shows_price_noise_and_forecast_without_data() -> None:
     noise = explained.statement.line("moment").noise
     assert {"diagonal": 4.2252, "off-diagonal": 2.9877} == pytest.approx(noise, abs=1e-3)
     assert "4.225" in text
-    (bound,) = explained.bounds("components")
+    bound = explained.bounds("components")[0]
     assert ("first-order", "forecast") == (bound.name, bound.kind)
     with pytest.raises(dp.PlanError, match="there is no step 'nothing'"):
         explained.bounds("nothing")

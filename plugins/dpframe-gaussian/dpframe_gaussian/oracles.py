@@ -256,7 +256,8 @@ class _Papers:
         rate = rates.theorem_2_2(self._sigma, values, **self.privacy)
         yield self._rate("rate, Theorem 2.2", rate, f"{PAPER}, Theorem 2.2", gaps)
         if projector:
-            first, second = (rates.corollary_2_4(self._sigma, k, even=even, **self.privacy) for even in (False, True))
+            first = rates.corollary_2_4(self._sigma, k, **self.privacy)
+            second = rates.corollary_2_4_even(self._sigma, k, **self.privacy)
             yield self._rate("rate, Corollary 2.4 (I)", first, f"{PAPER}, Corollary 2.4", gaps)
             yield self._rate("rate, Corollary 2.4 (II)", second, f"{PAPER}, Corollary 2.4", gaps, self._even())
             yield self._rate("rate, Analyze Gauss", first, "Dwork et al. 2014, Theorem 6", self._wide())

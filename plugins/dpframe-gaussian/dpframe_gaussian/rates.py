@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import dpframe as dp
-from dpframe_gaussian.target import Floats, spectrum
+from dpframe_gaussian.target import Floats, check_k, spectrum
 
 
 def factor(epsilon: float, delta: float) -> float:
@@ -39,7 +39,7 @@ def needed_gap(dim: int, k: int, largest: float, *, epsilon: float, delta: float
 def smallest_gap(eigenvalues: ArrayLike, k: int) -> tuple[int, float]:
     """The number of the eigenvalue above the smallest of the first k gaps, and that gap; σ_{d+1} is zero."""
     sigma = spectrum(eigenvalues)
-    _check_k(k, len(sigma))
+    check_k(k, len(sigma))
     gaps = sigma[:k] - np.append(sigma, 0.0)[1 : k + 1]
     at = int(np.argmin(gaps))
     return at + 1, float(gaps[at])
@@ -55,7 +55,7 @@ def theorem_2_2(eigenvalues: ArrayLike, values: ArrayLike, *, epsilon: float, de
     """√(Σ_{i≤k} Σ_{j>i} (λ_i − λ_j)²/(σ_i − max(σ_j, σ_{k+1}))²) √log(1/δ)/ε; infinite where such a gap is 0."""
     sigma, wanted = spectrum(eigenvalues), spectrum(values)
     k, dim = int(np.count_nonzero(wanted)), len(sigma)
-    _check_k(len(wanted), dim)
+    check_k(len(wanted), dim)
     falls = np.maximum(wanted[:k, None] - np.pad(wanted, (0, dim - len(wanted)))[None, :], 0.0)
     floor = sigma[k] if k < dim else 0.0
     apart = np.where(falls > 0, sigma[:k, None] - np.maximum(sigma, floor)[None, :], np.inf)
@@ -64,18 +64,25 @@ def theorem_2_2(eigenvalues: ArrayLike, values: ArrayLike, *, epsilon: float, de
 
 
 def corollary_2_3(eigenvalues: ArrayLike, k: int, *, epsilon: float, delta: float) -> float:
-    """√(kd) σ_k/(σ_k − σ_{k+1}) √log(1/δ)/ε, for the rank-k part."""
+    """√(kd) σ_k/(σ_k − σ_{k+1}) √log(1/δ)/ε, for the rank-k part; the fraction is 1 for k = d."""
     sigma = spectrum(eigenvalues)
-    return math.sqrt(k * len(sigma)) * _relative_gap(sigma, k) * factor(epsilon, delta)
+    check_k(k, len(sigma))
+    share = 1.0 if k == len(sigma) else _divided(float(sigma[k - 1]), _gap(sigma, k))
+    return math.sqrt(k * len(sigma)) * share * factor(epsilon, delta)
 
 
-def corollary_2_4(eigenvalues: ArrayLike, k: int, *, epsilon: float, delta: float, even: bool = False) -> float:
-    """√(kd)/(σ_k − σ_{k+1}) √log(1/δ)/ε, for the projector; √d where `even`: the gaps above are at least as large.
+def corollary_2_4(eigenvalues: ArrayLike, k: int, *, epsilon: float, delta: float) -> float:
+    """√(kd)/(σ_k − σ_{k+1}) √log(1/δ)/ε, for the projector: the first case.
 
-    The first case is also what Dwork et al. 2014, Theorem 6, gives with high probability.
+    Dwork et al. 2014, Theorem 6, implies the same with high probability.
     """
-    sigma = spectrum(eigenvalues)
-    return math.sqrt((1 if even else k) * len(sigma)) * _divided(1.0, _gap(sigma, k)) * factor(epsilon, delta)
+    gap = _gap(spectrum(eigenvalues), k)
+    return math.sqrt(k * len(spectrum(eigenvalues))) * _divided(1.0, gap) * factor(epsilon, delta)
+
+
+def corollary_2_4_even(eigenvalues: ArrayLike, k: int, *, epsilon: float, delta: float) -> float:
+    """√d/(σ_k − σ_{k+1}) √log(1/δ)/ε, the second case: no gap among the first k is smaller than the last of them."""
+    return corollary_2_4(eigenvalues, k, epsilon=epsilon, delta=delta) / math.sqrt(k)
 
 
 def analyze_gauss_low_rank(dim: int, k: int, *, epsilon: float, delta: float) -> float:
@@ -90,11 +97,6 @@ def telescoped(eigenvalues: ArrayLike, k: int, *, epsilon: float, delta: float) 
     return first + corollary_2_3(sigma, k, epsilon=epsilon, delta=delta)
 
 
-def _relative_gap(sigma: Floats, k: int) -> float:
-    _check_k(k, len(sigma))
-    return 1.0 if k == len(sigma) else _divided(float(sigma[k - 1]), _gap(sigma, k))
-
-
 def _gap(sigma: Floats, k: int) -> float:
     if not 1 <= k < len(sigma):
         raise dp.PlanError(f"k must be at least 1 and below the {len(sigma)} eigenvalues there are; got k={k}.")
@@ -103,8 +105,3 @@ def _gap(sigma: Floats, k: int) -> float:
 
 def _divided(value: float, gap: float) -> float:
     return value / gap if gap > 0.0 else math.inf
-
-
-def _check_k(k: int, dim: int) -> None:
-    if not 1 <= k <= dim:
-        raise dp.PlanError(f"k must be at least 1 and at most the {dim} eigenvalues there are; got k={k}.")

@@ -19,6 +19,12 @@ def spectrum(values: ArrayLike) -> Floats:
     return dp.Spectrum.of(values).array
 
 
+def check_k(k: int, dim: int) -> None:
+    """Refuse a number of leading eigenvalues that there are not."""
+    if not 1 <= k <= dim:
+        raise dp.PlanError(f"k must be at least 1 and at most the {dim} eigenvalues there are; got k={k}.")
+
+
 @attrs.frozen(eq=False, slots=False)
 class Target:
     """H = VΛVᵀ for M = VΣVᵀ, to be compared with V̂ΛV̂ᵀ for M + N = V̂Σ̂V̂ᵀ.
@@ -42,21 +48,21 @@ class Target:
     def subspace(cls, eigenvalues: ArrayLike, k: int) -> Target:
         """The projector on the k leading eigenvectors."""
         sigma = spectrum(eigenvalues)
-        _check_k(k, len(sigma))
+        check_k(k, len(sigma))
         return cls(sigma, np.where(np.arange(len(sigma)) < k, 1.0, 0.0), k)
 
     @classmethod
     def rank_k(cls, eigenvalues: ArrayLike, k: int) -> Target:
         """The part in the k leading eigenvectors, with its own eigenvalues."""
         sigma = spectrum(eigenvalues)
-        _check_k(k, len(sigma))
+        check_k(k, len(sigma))
         return cls(sigma, np.where(np.arange(len(sigma)) < k, sigma, 0.0), k, kept=True)
 
     @classmethod
     def with_spectrum(cls, eigenvalues: ArrayLike, values: ArrayLike) -> Target:
         """The eigenvectors with a given spectrum, zero beyond its length."""
         sigma, wanted = spectrum(eigenvalues), spectrum(values)
-        _check_k(len(wanted), len(sigma))
+        check_k(len(wanted), len(sigma))
         return cls(sigma, np.pad(wanted, (0, len(sigma) - len(wanted))), int(np.count_nonzero(wanted)))
 
     @property
@@ -133,8 +139,3 @@ class Sensitivity:
 
 def _norm(values: Floats) -> float:
     return math.sqrt(float(values @ values))
-
-
-def _check_k(k: int, dim: int) -> None:
-    if not 1 <= k <= dim:
-        raise dp.PlanError(f"k must be at least 1 and at most the {dim} eigenvalues there are; got k={k}.")

@@ -1,8 +1,8 @@
 """Forecasts and bounds against simulation: random spectra, with noise of scale 1 in the basis of eigenvectors.
 
 A mean of squares is estimated by what it is to first order, known exactly, plus the mean of the difference on the same
-draws, which is small where gaps are large. Comparisons allow for DEVIATIONS standard errors; with some 1000 of them, the
-false-alarm rate is below 1e-6 for the whole file.
+draws, which is small where gaps are large. Comparisons allow for DEVIATIONS standard errors; with some 1000 of them,
+the false-alarm rate is below 1e-6 for the whole file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """The conformance kit on everything this plugin provides; tests/audit has longer audits."""
 
 from dpframe.testing import conformance
-from dpframe_gaussian import FirstOrder, SymmetricGaussian
+from dpframe_gaussian import Dyson, FirstOrder, PrintedRates, SymmetricGaussian
 
 test_mechanism = conformance(SymmetricGaussian(), trials=1000)
-test_oracle = conformance(FirstOrder())
+test_first_order = conformance(FirstOrder())
+test_dyson = conformance(Dyson())
+test_printed_rates = conformance(PrintedRates())
