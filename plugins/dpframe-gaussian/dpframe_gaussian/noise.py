@@ -39,7 +39,7 @@ class Noise:
     def frobenius(self, dim: int) -> float:
         """√E‖N‖_F², exactly: s² d(d+1)/2 under the root for isotropic noise.
 
-        >>> Noise(1.0, math.sqrt(0.5)).frobenius(3) ** 2
+        >>> round(Noise(1.0, math.sqrt(0.5)).frobenius(3) ** 2, 12)
         6.0
         """
         return math.sqrt(dim * self.diagonal**2 + dim * (dim - 1) * self.off_diagonal**2)
