@@ -20,8 +20,8 @@ import numpy as np
 from dpframe_gaussian.noise import Noise
 from dpframe_gaussian.target import Target
 
-WIDTHS = 100  # tried; each of them gives a bound
-FARTHEST = 40.0  # widths above the least, in units of s: beyond, p is below e⁻⁴⁰⁰
+WIDTHS = 60  # tried; each of them gives a bound
+FARTHEST = 24.0  # widths above the least, in units of s: beyond, p is below e⁻¹⁴⁴
 
 
 @attrs.frozen
@@ -52,7 +52,7 @@ def stays(target: Target, noise: Noise) -> list[Stay]:
 
 def _stay(target: Target, noise: Noise, width: float) -> Stay:
     found, s, left = target.sensitivity(width), noise.scale, noise.leaves(target.dim, width)
-    path = s * math.sqrt(found.squares) + s**2 * found.drift
+    path = s * (math.sqrt(found.squares) + s * found.drift)
     if not target.kept:
         reach, astray = target.diameter, target.diameter * math.sqrt(left)
     else:  # the norm of the noise must stay below the width as well, and eigenvalues have no diameter
@@ -93,6 +93,7 @@ def concentrated(found: list[Stay], noise: Noise, beta: float) -> float | None:
 
 
 def needed_gap(target: Target, noise: Noise, beta: float) -> float:
-    """The gap above which some width is left with probability below β."""
+    """The gap above which the largest width that is tried is left with probability below β."""
     share = 1 + 2 * math.exp(-target.dim) if target.kept else 1.0
-    return noise.spread_quantile(target.dim, beta / share)
+    least, width = noise.least_width(target.dim), noise.spread_quantile(target.dim, beta / share)
+    return least + (width - least) * (WIDTHS + 1) / WIDTHS

@@ -20,5 +20,5 @@ def forecast(target: Target, noise: Noise) -> float:
     0.007071
     """
     own = target.k * (target.k + 1) / 2 if target.kept else 0.0  # within the kept part, where no gap matters
-    turned = min(noise.scale**2 * (target.sensitivity().squares - own), target.diameter**2)
-    return math.sqrt(noise.scale**2 * own + turned)
+    turned = min(noise.scale * math.sqrt(target.sensitivity().squares - own), target.diameter)
+    return math.hypot(noise.scale * math.sqrt(own), turned)

@@ -62,7 +62,7 @@ def davis_kahan_quantile(target: Target, noise: Noise, beta: float) -> float:
 def _telescoped(target: Target, spread: float) -> float:
     below = np.arange(1, target.dim)
     moves = np.sqrt(2 * np.minimum(below, target.dim - below))
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         shares = np.where(target.gaps > spread, spread / target.gaps, 1.0)
     return float(target.steps @ (moves * shares))
 

@@ -42,7 +42,7 @@ class Noise:
         >>> round(Noise(1.0, math.sqrt(0.5)).frobenius(3) ** 2, 12)
         6.0
         """
-        return math.sqrt(dim * self.diagonal**2 + dim * (dim - 1) * self.off_diagonal**2)
+        return math.hypot(math.sqrt(dim) * self.diagonal, math.sqrt(dim * (dim - 1)) * self.off_diagonal)
 
     def frobenius_quantile(self, dim: int, beta: float) -> float:
         """‖N‖_F is above this with probability at most β: it is 1-Lipschitz, its mean at most its root mean square."""

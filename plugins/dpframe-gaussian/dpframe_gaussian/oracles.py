@@ -164,16 +164,21 @@ def _of_noise(question: Question) -> Iterator[dp.Bound]:
 
 
 def _by_motion(question: Question, target: Target) -> Iterator[dp.Bound]:
-    noise, citation = question.noise, f"{PAPER}, Theorem 2.2, with constants: {PROOF}"
+    noise, theorem = question.noise, "Corollary 2.3" if target.kept else "Theorem 2.2"
     found = dyson.stays(target, noise) if noise.isotropic else []
     most, most_likely = gap_free.largest(target, noise), gap_free.largest_quantile(target, noise, BETA)
     mean = min(dyson.mean(found), most) if found else None
-    concentrated = dyson.concentrated(found, noise, BETA)
-    open_gap = _open_gap(target, noise, noise.least_width(target.dim), "2√2·s√d")
-    sure_gap = _open_gap(
-        target, noise, dyson.needed_gap(target, noise, BETA), f"at which {1 - BETA:.0%} can be promised"
+    sure = dyson.concentrated(found, noise, BETA)
+    least, surely = noise.least_width(target.dim), dyson.needed_gap(target, noise, BETA)
+    open_gap = _open_gap(target, noise, f"above {least:.4g} (2√2·s√d)", mean is not None)
+    sure_gap = _open_gap(target, noise, f"above {surely:.4g} (for {1 - BETA:.0%} to be promised)", sure is not None)
+    yield _proved(
+        "dyson",
+        mean,
+        question.norm(figure=ROOT_MEAN_SQUARE),
+        assumptions=open_gap,
+        citation=f"{PAPER}, {theorem}, with constants: {PROOF}",
     )
-    yield _proved("dyson", mean, question.norm(figure=ROOT_MEAN_SQUARE), assumptions=open_gap, citation=citation)
     yield _proved(
         "dyson, Markov",
         None if mean is None else min(dyson.markov(mean, BETA), most_likely),
@@ -184,7 +189,7 @@ def _by_motion(question: Question, target: Target) -> Iterator[dp.Bound]:
     )
     yield _proved(
         "dyson, concentration",
-        None if concentrated is None else min(concentrated, most_likely),
+        None if sure is None else min(sure, most_likely),
         question.norm(),
         BETA,
         assumptions=sure_gap,
@@ -192,12 +197,12 @@ def _by_motion(question: Question, target: Target) -> Iterator[dp.Bound]:
     )
 
 
-def _open_gap(target: Target, noise: Noise, needed: float, told: str) -> tuple[dp.Assumption, ...]:
-    """The smallest gap that matters is wide enough, and the noise has no preferred direction."""
-    isotropic = dp.Assumption(text="the noise has no preferred direction; noise='triangular' has", holds=False)
+def _open_gap(target: Target, noise: Noise, must: str, holds: bool) -> tuple[dp.Assumption, ...]:
+    """The smallest gap that matters is wide enough; or else the noise has a preferred direction."""
+    if not noise.isotropic:
+        return (dp.Assumption(text="the noise has no preferred direction; noise='triangular' has", holds=False),)
     at, gap = target.tightest
-    found = (_gap(at, gap, f"above {needed:.4g} ({told})", gap > needed),) if math.isfinite(gap) else ()
-    return found if noise.isotropic else (*found, isotropic)
+    return (_gap(at, gap, must, holds),) if math.isfinite(gap) else ()
 
 
 def _gap(at: int, gap: float, must: str, holds: bool) -> dp.Assumption:

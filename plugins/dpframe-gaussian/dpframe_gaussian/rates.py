@@ -59,7 +59,7 @@ def theorem_2_2(eigenvalues: ArrayLike, values: ArrayLike, *, epsilon: float, de
     falls = np.maximum(wanted[:k, None] - np.pad(wanted, (0, dim - len(wanted)))[None, :], 0.0)
     floor = sigma[k] if k < dim else 0.0
     apart = np.where(falls > 0, sigma[:k, None] - np.maximum(sigma, floor)[None, :], np.inf)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         return math.sqrt(float(np.square(falls / apart).sum())) * factor(epsilon, delta)
 
 

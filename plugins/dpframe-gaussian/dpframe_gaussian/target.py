@@ -72,7 +72,9 @@ class Target:
     @cached_property
     def diameter(self) -> float:
         """D = max ‖UΛUᵀ − Λ‖ over orthogonal U: D² = 2(‖Λ‖² − Σ λ_i λ_{d+1−i}), by the rearrangement inequality."""
-        return math.sqrt(max(2 * float(self.values @ (self.values - self.values[::-1])), 0.0))
+        largest = float(self.values[0])
+        shares = self.values / (largest or 1.0)
+        return largest * math.sqrt(2 * float(shares @ (shares - shares[::-1])))
 
     @cached_property
     def steps(self) -> Floats:
@@ -101,23 +103,26 @@ class Target:
 
         By Weyl's inequality all gaps σ_i − σ_j that matter are then at least σ_i − σ_j − width.
         """
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             return self._keeping(width) if self.kept else self._turning(width)
 
     def _turning(self, width: float) -> Sensitivity:
         falls = np.maximum(self.values[: self.k, None] - self.values[None, :], 0.0)
         apart = np.where(falls > 0, self.eigenvalues[: self.k, None] - self.eigenvalues[None, :] - width, np.inf)
-        pulls = falls / apart**2
+        turns = falls / apart
+        pulls = turns / apart
         strongest = pulls.sum(axis=0)  # on the later of two eigenvectors; the earlier is pulled the other way
         strongest[: self.k] = np.maximum(strongest[: self.k], pulls.sum(axis=1))
-        turns = falls / apart
         return Sensitivity(float(np.square(turns).sum()), _norm(strongest) / 2, float(turns.max(initial=0.0)))
 
     def _keeping(self, width: float) -> Sensitivity:
         top, rest = self.eigenvalues[: self.k, None], self.eigenvalues[None, self.k :]
         apart = top - rest - width
         turns = np.where(apart > 0, top, 1.0) / apart  # a gap of nothing, even between zeros, is infinitely sensitive
-        inside, outside = (np.where(apart > 0, rest + width, 1.0) / apart**2).sum(axis=1), (turns / apart).sum(axis=0)
+        inside, outside = (
+            (np.where(apart > 0, rest + width, 1.0) / apart / apart).sum(axis=1),
+            (turns / apart).sum(axis=0),
+        )
         squares = self.k * (self.k + 1) / 2 + float(np.square(turns).sum())
         return Sensitivity(squares, _norm(np.concatenate([inside, outside])) / 2, max(1.0, float(turns.max(initial=0))))
 

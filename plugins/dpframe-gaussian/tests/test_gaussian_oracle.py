@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -167,6 +168,12 @@ def test_too_small_a_gap_is_named_with_what_it_must_be() -> None:
     motion, markov, concentration, *_ = bounds(Dyson(), "components", spectrum)
     assert (True, True, False) == (motion.valid, markov.valid, concentration.valid)
     assert motion.value == pytest.approx(math.sqrt(6))
+    # There is a number for 95 % exactly where the assumption says so.
+    for step in ("components", "leading"):
+        needed = float(re.findall(r"above (\S+) \(for 95%", bounds(Dyson(), step, spectrum)[2].assumptions[0].text)[0])
+        for gap, promised in ((0.999 * needed, False), (1.001 * needed, True)):
+            sure = bounds(Dyson(), step, [900.0, 800.0, 100.0 + gap, 100.0, 50.0, 0.0])[2]
+            assert (promised, promised) == (sure.valid, sure.value is not None)
 
 
 def test_only_the_gaps_that_matter_count() -> None:
