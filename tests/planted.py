@@ -554,13 +554,13 @@ class FoldsModels(RightSumOfMus):
 
 
 class RightForecast(FirstOrder):
-    """The first-order forecast, as an upper bound with room for a second order."""
+    """The first-order forecast of what is derived, as an upper bound with room for a second order."""
 
     name = "planted-oracle"
     room: ClassVar[float] = 1.5
 
     def bounds(self, plan: dp.Plan, step: str, scenario: dp.Scenario) -> list[dp.Bound]:
-        found = super().bounds(plan, step, scenario)
+        found = [bound for bound in super().bounds(plan, step, scenario) if bound.assumptions]
         return [attrs.evolve(bound, kind="upper-mean", value=self.room * (bound.value or 0.0)) for bound in found]
 
 

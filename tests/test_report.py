@@ -190,10 +190,9 @@ def test_noise_needs_the_dimension() -> None:
 
 def test_forecast() -> None:
     told = explanation()
-    (bound,) = told.bounds("components")
-    assert () == told.bounds("moment")
     text = words(str(told))
-    assert in_order(text, "Error to expect", "clipping bias not included", "components", f"{bound.value:.4g}")
+    shown = [f"{told.bounds(step)[0].value:.4g}" for step in ("moment", "components")]
+    assert in_order(text, "Error to expect", "clipping bias not included", "moment", shown[0], "components", shown[1])
     assert "Error to expect" not in str(plan().explain(dim=6))
 
 

@@ -153,6 +153,12 @@ def _of_noise(question: Question) -> Iterator[dp.Bound]:
     noise, dim = question.noise, question.dim
     spectral = question.norm("spectral")
     yield _proved(
+        "sum of variances",
+        noise.frobenius(dim),
+        question.norm(figure=ROOT_MEAN_SQUARE),
+        citation=f"exact, for the root mean square; {PROOF}",
+    )
+    yield _proved(
         "Sudakov–Fernique",
         noise.spectral(dim),
         question.norm("spectral", ROOT_MEAN_SQUARE),
@@ -192,7 +198,7 @@ def _by_motion(question: Question, target: Target) -> Iterator[dp.Bound]:
         None if sure is None else min(sure, most_likely),
         question.norm(),
         BETA,
-        assumptions=sure_gap,
+        assumptions=open_gap if mean is None else sure_gap,
         citation=f"Gaussian concentration; {PROOF}",
     )
 
