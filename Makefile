@@ -4,15 +4,16 @@ BIN := .venv/bin
 READY := .venv/.ready
 PLUGINS := $(wildcard plugins/*)
 
-.PHONY: help demo test test-long bench docs clean
+.PHONY: help demo test test-long bench docs experiments clean
 
 help:
-	@echo "make demo       release the covariance of an embedded data set and print the report"
-	@echo "make test       every check: style, types, examples, tests"
-	@echo "make test-long  long statistical runs"
-	@echo "make bench      speed and utility, side by side with peers"
-	@echo "make docs       the documentation as a site, in build/docs"
-	@echo "make clean      remove the environments"
+	@echo "make demo         release the covariance of an embedded data set and print the report"
+	@echo "make test         every check: style, types, examples, tests"
+	@echo "make test-long    long statistical runs"
+	@echo "make bench        speed and utility, side by side with peers"
+	@echo "make docs         the documentation as a site, in build/docs"
+	@echo "make experiments  what the results pages show, run again"
+	@echo "make clean        remove the environments"
 
 demo: $(READY)
 	@$(BIN)/python -m dpframe.demo
@@ -31,8 +32,12 @@ bench: $(READY)
 
 docs: $(READY)
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[docs]'
-	$(BIN)/python docs/figures/make.py
+	$(BIN)/python -m docs.figures.make
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+experiments: $(READY)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[docs]'
+	$(BIN)/python -m docs.experiments
 
 clean:
 	rm -rf .venv .venv-peers

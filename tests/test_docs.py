@@ -249,8 +249,8 @@ def test_every_page_is_in_the_navigation() -> None:
 
 def test_every_figure_is_used_and_every_picture_is_described() -> None:
     texts = [page.read_text(encoding="utf-8") for page in PAGES]
-    for figure in (DOCS / "figures").glob("*.svg"):
-        assert any(f"figures/{figure.name})" in text for text in texts), figure.name
+    for figure in DOCS.glob("**/*.svg"):
+        assert any(f"{figure.name})" in text for text in texts), figure.name
     assert [
         alternative for text in texts for alternative in re.findall(r"!\[([^\]]*)\]", text) if not alternative
     ] == []

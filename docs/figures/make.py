@@ -1,4 +1,4 @@
-"""Draw the figures of the documentation that come from numbers: ``python docs/figures/make.py``.
+"""Draw the figures of the documentation that come from numbers: ``python -m docs.figures.make``.
 
 Needs matplotlib. ``data-flow.svg`` is written by hand.
 """
@@ -10,14 +10,10 @@ from functools import partial
 from pathlib import Path
 
 import attrs
-import matplotlib as mpl
 import numpy as np
 
-mpl.use("svg")
-
-import matplotlib.pyplot as plt
-
 import dpframe as dp
+from docs.figures.style import INK, STYLE, plt, save
 from dpframe.auditing.evidence import Terms, visible
 from dpframe.auditing.pairs import built_in
 from dpframe.auditing.trials import Experiment
@@ -26,21 +22,6 @@ from dpframe_gaussian import SymmetricGaussian, classical_level
 
 HERE = Path(__file__).parent
 DELTA = 1e-6
-INK, GRID = "#1b2733", "#d9dee4"
-STYLE = {
-    "figure.facecolor": "white",  # a card of its own: legible on light and dark pages
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "font.size": 11,
-    "grid.color": GRID,
-    "legend.frameon": False,
-    "svg.hashsalt": "dpframe",  # the same bytes from the same numbers
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-}
 
 
 def exact_level(epsilon: float, delta: float = DELTA) -> float:
@@ -76,7 +57,7 @@ def noise() -> None:
     axes.set_ylim(0.4, 90)
     axes.grid(True)
     axes.legend()
-    save(figure, "noise.svg")
+    save(figure, HERE / "noise.svg")
 
 
 def lattice() -> None:
@@ -102,7 +83,7 @@ def lattice() -> None:
     axes.set_ylim(-9.5, 9.5)
     axes.axis("off")
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=2)
-    save(figure, "lattice.svg")
+    save(figure, HERE / "lattice.svg")
 
 
 @attrs.frozen(kw_only=True)
@@ -141,7 +122,7 @@ def event() -> None:
     axes.set_ylabel("density")
     axes.set_ylim(0, 0.52)
     axes.legend(loc="upper left")
-    save(figure, "event.svg")
+    save(figure, HERE / "event.svg")
 
 
 def _share(sample: np.ndarray, threshold: float, bins: np.ndarray) -> np.ndarray:
@@ -175,12 +156,7 @@ def audit() -> None:
     axes.set_ylabel("ε that is proved")
     axes.grid(True)
     axes.legend(loc="lower right")
-    save(figure, "audit.svg")
-
-
-def save(figure: plt.Figure, name: str) -> None:
-    figure.savefig(HERE / name, bbox_inches="tight", metadata={"Date": None, "Creator": None})
-    plt.close(figure)
+    save(figure, HERE / "audit.svg")
 
 
 if __name__ == "__main__":

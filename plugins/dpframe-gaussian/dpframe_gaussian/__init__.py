@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dpframe as dp
 from dpframe_gaussian.mechanism import SymmetricGaussian, classical_level
+from dpframe_gaussian.motion import DysonPaths
 from dpframe_gaussian.oracles import Dyson, FirstOrder, PrintedRates
 
 DPFRAME_API = 1
@@ -19,4 +20,4 @@ def dpframe_bound_oracles() -> list[type[dp.BoundOracle]]:
     return [FirstOrder, Dyson, PrintedRates]
 
 
-__all__ = ["Dyson", "FirstOrder", "PrintedRates", "SymmetricGaussian", "classical_level"]
+__all__ = ["Dyson", "DysonPaths", "FirstOrder", "PrintedRates", "SymmetricGaussian", "classical_level"]

@@ -1,0 +1,148 @@
+"""`python -m docs.experiments`: run the experiments on Re-Analyze Gauss, draw the figures, print the tables.
+
+KDD Cup 1999 is read from the folder that the environment variable DPFRAME_DATA names, and left out where there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from docs.experiments import covariances, figures, growth, motion, shapes, wishart
+from docs.figures.style import STYLE, plt
+
+FROM_ROWS, FROM_DIM = 200, 20  # fits leave smaller sizes out: they are not yet on their power of growth
+
+
+def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> None:
+    for line in (head, ["---"] * len(head), *lines):
+        print("| " + " | ".join(line) + " |")
+    print()
+
+
+def wishart_gaps() -> None:
+    first, second = wishart.figure_1(), wishart.figure_2()
+    powers = (
+        power([one for one in first if one.rows >= FROM_ROWS], "rows"),
+        power([one for one in second if one.dim >= FROM_DIM], "dim"),
+    )
+    figures.wishart(first, second, powers)
+    print(f"exponent of m from {FROM_ROWS} rows: {powers[0]}; from all: {power(first, 'rows')}")
+    print(f"exponent of d from d = {FROM_DIM}: {powers[1]}; from all: {power(second, 'dim')}\n")
+    table(
+        ("m", "d", "mean smallest gap", "quartiles", "over √m", "over √d", "at least √d"),
+        (
+            (
+                f"{one.rows:,}",
+                str(one.dim),
+                f"{one.mean:.3f} ± {one.error:.3f}",
+                f"{one.quartiles[0]:.2f} – {one.quartiles[1]:.2f}",
+                f"{one.mean / one.rows**0.5:.4f}",
+                f"{one.mean / one.dim**0.5:.3f}",
+                f"{one.above:.1%}",
+            )
+            for one in (*first, *second)
+        ),
+    )
+
+
+def power(found: Sequence[wishart.Gaps], size: str) -> wishart.Exponent:
+    return wishart.exponent(
+        [getattr(one, size) for one in found], [one.mean for one in found], [one.error for one in found]
+    )
+
+
+def real_covariances() -> None:
+    found = {"Adult": (covariances.adult(), 4)}
+    kdd = covariances.kdd()
+    if kdd is None:
+        print(
+            f"KDD Cup is left out: {covariances.FOLDER} names no folder with kddcup99_10pct.npz. No figure is drawn.\n"
+        )
+    else:
+        found["KDD Cup"] = (kdd, 7)
+        figures.covariances(found)
+    for name, (data, rank) in found.items():
+        print(f"{name}: {data.rows} rows, d = {len(data.spectrum)}, σ1 = {data.spectrum[0]:.3f}, scaled before it is")
+        print(f"centred {data.as_printed:.3f}; gaps {', '.join(f'{gap:.3f}' for gap in data.gaps[: rank + 2])}")
+        print(f"k ≤ {data.largest_rank()} as printed, k ≤ {data.largest_rank(root=False)} without the root")
+        root, plain = (f"{data.threshold(rank, root=root):.2f}" for root in (True, False))
+        print(f"thresholds at k = {rank}: {root}, without the root {plain}")
+        print("shares of the norm: " + ", ".join(f"k = {k}: {data.share(k):.4%}" for k in range(1, rank + 1)) + "\n")
+    root, plain = (covariances.threshold(124, 93730, 11, root=root) for root in (True, False))
+    print(f"Census, from its printed σ1: {root:.2f}, without the root {plain:.2f}\n")
+
+
+def rank_growth(trials: int = 60) -> None:
+    spread, tied = (
+        [growth.simulated(spectrum, k, trials, seed=3) for k in growth.RANKS]
+        for spectrum in (growth.spread, growth.tied)
+    )
+    figures.rank_growth(spread, tied)
+    for name, found, part in (
+        ("rank-k", spread, "low_rank"),
+        ("subspace", spread, "subspace"),
+        ("tied", tied, "subspace"),
+    ):
+        means, errors = zip(*(getattr(one, part) for one in found), strict=True)
+        print(f"exponent of k, {name}: {wishart.exponent(growth.RANKS, means, errors)}")
+    print()
+    table(
+        ("k", "rank-k part", "forecast", "subspace", "forecast", "subspace, tied", "forecast"),
+        (
+            (
+                str(one.k),
+                f"{one.low_rank[0]:.1f} ± {one.low_rank[1]:.1f}",
+                f"{growth.forecasts(growth.spread(one.k), one.k, 'leading', 'first-order'):.1f}",
+                f"{one.subspace[0]:.5f} ± {one.subspace[1]:.5f}",
+                f"{growth.forecasts(growth.spread(one.k), one.k, 'components', 'first-order'):.5f}",
+                f"{other.subspace[0]:.5f} ± {other.subspace[1]:.5f}",
+                f"{growth.forecasts(growth.tied(one.k), one.k, 'components', 'first-order'):.5f}",
+            )
+            for one, other in zip(spread, tied, strict=True)
+        ),
+    )
+
+
+def noise_shapes() -> None:
+    found = shapes.compared()
+    figures.noise_shapes(found)
+    for epsilon in (shapes.EPSILONS[0], shapes.EPSILONS[-1]):
+        here = [one for one in found if one.epsilon == epsilon]
+        best = here[-1]
+        table(
+            (
+                f"noise, at ε = {epsilon:g}",
+                "calibration",
+                "off-diagonal",
+                "times",
+                "median error",
+                "quartiles",
+                "times",
+            ),
+            (
+                (
+                    f"`{one.shape}`",
+                    one.curve,
+                    f"{one.noise:.2f}",
+                    f"{one.noise / best.noise:.2f}",
+                    f"{one.median:.4f}",
+                    f"{one.quartiles[0]:.4f} – {one.quartiles[1]:.4f}",
+                    f"{one.median / best.median:.2f}",
+                )
+                for one in here
+            ),
+        )
+
+
+def main() -> None:
+    with plt.rc_context(STYLE):
+        figures.dyson_paths()
+        figures.dyson_error(motion.along_time())
+        wishart_gaps()
+        real_covariances()
+        rank_growth()
+        noise_shapes()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""The experiments behind the results pages, on small runs.
+
+Statistical assertions compare with 6 standard errors or p-values of 1e-7; there are fewer than ten.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from docs.experiments import covariances, growth, shapes, wishart
+
+FALSE_ALARM = 1e-7
+
+
+# -- gaps of Wishart matrices ----------------------------------------------------------------------------------------
+
+
+def test_bidiagonal_draws_have_the_gaps_of_wishart_matrices() -> None:
+    rng = np.random.default_rng(0)
+    quick = wishart.smallest_gaps(7, 4, 6000, rng)
+    direct = rng.standard_normal((6000, 7, 4))
+    slow = np.diff(np.linalg.eigvalsh(direct.transpose(0, 2, 1) @ direct), axis=1).min(axis=1)
+    assert stats.ks_2samp(quick, slow).pvalue > FALSE_ALARM
+    assert stats.ks_2samp(1.15 * quick, slow).pvalue < FALSE_ALARM
+
+
+def test_two_eigenvalues_have_the_mean_square_gap_of_the_closed_form() -> None:
+    """E (tr² − 4 det) = 4m² + 4m − 4m(m − 1) = 8m."""
+    squares = wishart.smallest_gaps(50, 2, 20_000, np.random.default_rng(1)) ** 2
+    assert 8 * 50 == pytest.approx(squares.mean(), abs=6 * squares.std() / math.sqrt(len(squares)))
+
+
+def test_a_fitted_power_is_the_one_that_was_put_in() -> None:
+    sizes = [1.0, 3.0, 10.0, 50.0]
+    found = wishart.exponent(sizes, [2 * size**0.7 for size in sizes], [0.01 * size**0.7 for size in sizes])
+    assert 0.7 == pytest.approx(found.value)
+    assert 0.005 / math.sqrt(np.var(np.log(sizes)) * 4) == pytest.approx(found.error)
+
+
+@pytest.mark.parametrize(("sizes", "size"), [(wishart.FIRST[3:], "rows"), (wishart.SECOND[4:9], "dim")])
+def test_smallest_gaps_grow_like_a_square_root(sizes: list[tuple[int, int]], size: str) -> None:
+    found = wishart.gaps(sizes, trials=400, seed=5)
+    power = wishart.exponent(
+        [getattr(one, size) for one in found], [one.mean for one in found], [one.error for one in found]
+    )
+    assert 0.5 == pytest.approx(power.value, abs=0.02 + 6 * power.error)
+    assert power.error < 0.03
+
+
+# -- real data sets --------------------------------------------------------------------------------------------------
+
+
+def test_adult_has_the_published_spectrum() -> None:
+    adult = covariances.adult()
+    assert (48_842, 6) == (adult.rows, len(adult.spectrum))
+    assert "1195" == f"{adult.spectrum[0]:.0f}"
+    assert [199.322, 488.685, 224.681, 103.859, 10.023] == [round(float(gap), 3) for gap in adult.gaps]
+    assert ["51.79", "103.35"] == [f"{adult.threshold(4, root=root):.2f}" for root in (True, False)]
+    assert (4, 4) == (adult.largest_rank(), adult.largest_rank(root=False))
+
+
+def test_kdd_has_the_published_spectrum() -> None:
+    kdd = covariances.kdd()
+    if kdd is None:
+        pytest.skip(f"{covariances.FOLDER} names no folder with kddcup99_10pct.npz")
+    assert (494_021, 36) == (kdd.rows, len(kdd.spectrum))
+    assert "7.267e+04" == f"{kdd.spectrum[0]:.3e}"
+    assert ["116.35", "242.63"] == [f"{kdd.threshold(7, root=root):.2f}" for root in (True, False)]
+
+
+def test_the_printed_threshold_for_census_comes_from_a_missing_root() -> None:
+    assert ["206.91", "441.29"] == [
+        f"{covariances.threshold(124, 93_730, 11, root=root):.2f}" for root in (True, False)
+    ]
+
+
+# -- growth with k ---------------------------------------------------------------------------------------------------
+
+
+def test_errors_grow_with_k_as_the_corollaries_say() -> None:
+    ranks = (1, 4, 16)
+    spread, tied = ([growth.simulated(s, k, 12, seed=0) for k in ranks] for s in (growth.spread, growth.tied))
+    powers = {
+        name: wishart.exponent(ranks, *zip(*pairs, strict=True)).value
+        for name, pairs in {
+            "low rank": [one.low_rank for one in spread],
+            "subspace": [one.subspace for one in spread],
+            "tied": [one.subspace for one in tied],
+        }.items()
+    }
+    assert {"low rank": 0.5, "subspace": 0.0, "tied": 0.5} == pytest.approx(powers, abs=0.1)
+    for one in spread:
+        assert one.low_rank[0] == pytest.approx(
+            growth.forecasts(growth.spread(one.k), one.k, "leading", "first-order"), rel=0.05
+        )
+
+
+# -- shapes of noise -------------------------------------------------------------------------------------------------
+
+
+def test_more_noise_is_more_error_in_proportion() -> None:
+    data = shapes.directions()
+    medians, noises = [], []
+    for shape, curve in (("paper", "classical"), ("goe", "exact")):
+        plan = shapes.plan(shape, curve, 0.9)
+        noises.append(plan.explain(dim=shapes.DIM).statement.line("moment").noise["off-diagonal"])
+        medians.append(float(np.median(shapes.errors(data, plan, 12))))
+    assert noises[0] / noises[1] == pytest.approx(medians[0] / medians[1], rel=0.25)
+    assert 2.5 == pytest.approx(noises[0] / noises[1], rel=0.02)
