@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from docs.experiments import covariances, figures, growth, motion, shapes, wishart
 from docs.figures.style import STYLE, plt
 
-FROM_ROWS, FROM_DIM = 200, 20  # fits leave smaller sizes out: they are not yet on their power of growth
+FROM_ROWS, FROM_DIM = 1000, 20  # fits leave smaller sizes out: they are not yet on their power of growth
 
 
 def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> None:
@@ -20,14 +20,17 @@ def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> None:
 
 
 def wishart_gaps() -> None:
-    first, second = wishart.figure_1(), wishart.figure_2()
-    powers = (
-        power([one for one in first if one.rows >= FROM_ROWS], "rows"),
-        power([one for one in second if one.dim >= FROM_DIM], "dim"),
-    )
-    figures.wishart(first, second, powers)
-    print(f"exponent of m from {FROM_ROWS} rows: {powers[0]}; from all: {power(first, 'rows')}")
-    print(f"exponent of d from d = {FROM_DIM}: {powers[1]}; from all: {power(second, 'dim')}\n")
+    first = wishart.gaps(wishart.FIRST, trials=10_000, seed=1)
+    second = wishart.gaps(wishart.SECOND, trials=200, seed=2)
+    longer = wishart.gaps(wishart.SECOND, trials=4000, seed=3)
+    late = [
+        power([one for one in found if getattr(one, size) >= start], size)
+        for found, size, start in ((first, "rows", FROM_ROWS), (second, "dim", FROM_DIM), (longer, "dim", FROM_DIM))
+    ]
+    figures.wishart(first, second, (late[0], late[1]))
+    print(f"exponent of m from {FROM_ROWS} rows: {late[0]}; from all: {power(first, 'rows')}")
+    print(f"exponent of d from d = {FROM_DIM}: {late[1]}; from all: {power(second, 'dim')}")
+    print(f"the same with 4,000 trials: {late[2]}; from all: {power(longer, 'dim')}\n")
     table(
         ("m", "d", "mean smallest gap", "quartiles", "over √m", "over √d", "at least √d"),
         (
@@ -40,7 +43,7 @@ def wishart_gaps() -> None:
                 f"{one.mean / one.dim**0.5:.3f}",
                 f"{one.above:.1%}",
             )
-            for one in (*first, *second)
+            for one in (*first, *second, *longer)
         ),
     )
 
@@ -84,7 +87,8 @@ def rank_growth(trials: int = 60) -> None:
         ("tied", tied, "subspace"),
     ):
         means, errors = zip(*(getattr(one, part) for one in found), strict=True)
-        print(f"exponent of k, {name}: {wishart.exponent(growth.RANKS, means, errors)}")
+        early, all_ranks = (wishart.exponent(growth.RANKS[:n], means[:n], errors[:n]) for n in (5, len(found)))
+        print(f"exponent of k, {name}, up to 16: {early}; up to 64: {all_ranks}")
     print()
     table(
         ("k", "rank-k part", "forecast", "subspace", "forecast", "subspace, tied", "forecast"),

@@ -141,8 +141,8 @@ def noise_shapes(found: Sequence[shapes.Case]) -> None:
         axes.loglog(
             [one.epsilon for one in cases],
             [one.median for one in cases],
-            "o-",
             color=colours[shape],
+            marker="o",
             ls="-" if exact else DASHED,
             mfc=colours[shape] if exact else "white",
             lw=1.8,

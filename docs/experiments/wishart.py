@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+BATCH = 200  # matrices at a time
+FIRST = [(rows, 10) for rows in (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)]
+SECOND = [(dim**3, dim) for dim in (5, 7, 10, 14, 20, 28, 40, 56, 80, 113, 160)]
+
 
 @attrs.frozen(kw_only=True)
 class Gaps:
@@ -58,7 +62,8 @@ def gaps(sizes: Sequence[tuple[int, int]], trials: int, seed: int) -> list[Gaps]
     rng = np.random.default_rng(seed)
     found = []
     for rows, dim in sizes:
-        smallest = smallest_gaps(rows, dim, trials, rng)
+        batches = [min(BATCH, trials - start) for start in range(0, trials, BATCH)]
+        smallest = np.concatenate([smallest_gaps(rows, dim, batch, rng) for batch in batches])
         low, high = np.quantile(smallest, [0.25, 0.75])
         found.append(
             Gaps(
@@ -80,17 +85,3 @@ def exponent(sizes: Sequence[float], means: Sequence[float], errors: Sequence[fl
     x = x - np.average(x, weights=weights)
     spread = float((weights * x**2).sum())
     return Exponent(float((weights * x * y).sum()) / spread, 1 / math.sqrt(spread))
-
-
-FIRST = [(rows, 10) for rows in (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)]
-SECOND = [(dim**3, dim) for dim in (5, 7, 10, 14, 20, 28, 40, 56, 80, 113, 160)]
-
-
-def figure_1(trials: int = 10_000) -> list[Gaps]:
-    """dim = 10 and more and more rows."""
-    return gaps(FIRST, trials, seed=1)
-
-
-def figure_2(trials: int = 200) -> list[Gaps]:
-    """dim³ rows and larger and larger dim."""
-    return gaps(SECOND, trials, seed=2)

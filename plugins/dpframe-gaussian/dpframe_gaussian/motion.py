@@ -17,6 +17,10 @@ import dpframe as dp
 Floats = NDArray[np.float64]
 
 
+def _values(spectrum: Any) -> Floats:
+    return dp.Spectrum.of(spectrum).array
+
+
 def _seed(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     if not dp.validators.is_int(value) or value < 0:
         raise dp.validators.refuse(owner, attribute.name, "an integer of at least 0", value)
@@ -51,7 +55,7 @@ class DysonPaths:
     0.0
     """
 
-    spectrum: Floats = attrs.field(converter=lambda values: dp.Spectrum.of(values).array)
+    spectrum: Floats = attrs.field(converter=_values)
     scale: float = attrs.field(converter=dp.validators.as_float, validator=dp.validators.number(above=0.0))
     steps: int = attrs.field(default=200, validator=dp.validators.positive_int)
     seed: int = attrs.field(validator=_seed)
@@ -78,7 +82,7 @@ class DysonPaths:
             target: the diagonal of Λ from the largest value, none negative; zero beyond its end. k ones compare the
                 projectors on the k leading directions.
         """
-        wanted = dp.Spectrum.of(target).array
+        wanted = _values(target)
         if len(wanted) > len(self.spectrum):
             raise dp.PlanError(
                 f"the target has {len(wanted)} values, but the spectrum has {len(self.spectrum)}; give at most as many."
