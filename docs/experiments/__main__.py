@@ -32,20 +32,20 @@ def wishart_gaps() -> None:
     print(f"exponent of d from d = {FROM_DIM}: {late[1]}; from all: {power(second, 'dim')}")
     print(f"the same with 4,000 trials: {late[2]}; from all: {power(longer, 'dim')}\n")
     table(
-        ("m", "d", "mean smallest gap", "quartiles", "over √m", "over √d", "at least √d"),
+        ("m", "mean smallest gap", "quartiles", "mean/√m"),
+        ((f"{one.rows:,}", *described(one), f"{one.mean / one.rows**0.5:.4f}") for one in first),
+    )
+    table(
+        ("d", "mean, 200 trials", "quartiles", "mean, 4,000 trials", "quartiles", "mean/√d", "at least √d"),
         (
-            (
-                f"{one.rows:,}",
-                str(one.dim),
-                f"{one.mean:.3f} ± {one.error:.3f}",
-                f"{one.quartiles[0]:.2f} – {one.quartiles[1]:.2f}",
-                f"{one.mean / one.rows**0.5:.4f}",
-                f"{one.mean / one.dim**0.5:.3f}",
-                f"{one.above:.1%}",
-            )
-            for one in (*first, *second, *longer)
+            (str(one.dim), *described(one), *described(more), f"{more.mean / more.dim**0.5:.3f}", f"{more.above:.1%}")
+            for one, more in zip(second, longer, strict=True)
         ),
     )
+
+
+def described(found: wishart.Gaps) -> tuple[str, str]:
+    return f"{found.mean:.2f} ± {found.error:.2f}", f"{found.quartiles[0]:.2f} – {found.quartiles[1]:.2f}"
 
 
 def power(found: Sequence[wishart.Gaps], size: str) -> wishart.Exponent:
@@ -65,8 +65,9 @@ def real_covariances() -> None:
         found["KDD Cup"] = (kdd, 7)
         figures.covariances(found)
     for name, (data, rank) in found.items():
-        print(f"{name}: {data.rows} rows, d = {len(data.spectrum)}, σ1 = {data.spectrum[0]:.3f}, scaled before it is")
-        print(f"centred {data.as_printed:.3f}; gaps {', '.join(f'{gap:.3f}' for gap in data.gaps[: rank + 2])}")
+        print(f"{name}: {data.rows} rows, d = {len(data.spectrum)}, σ1 = {data.spectrum[0]:.3f}")
+        print(f"σ1 when rows are scaled before they are centred: {data.as_printed:.3f}")
+        print(f"gaps: {', '.join(f'{gap:.3f}' for gap in data.gaps[: rank + 3])}")
         print(f"k ≤ {data.largest_rank()} as printed, k ≤ {data.largest_rank(root=False)} without the root")
         root, plain = (f"{data.threshold(rank, root=root):.2f}" for root in (True, False))
         print(f"thresholds at k = {rank}: {root}, without the root {plain}")
@@ -90,17 +91,19 @@ def rank_growth(trials: int = 60) -> None:
         early, all_ranks = (wishart.exponent(growth.RANKS[:n], means[:n], errors[:n]) for n in (5, len(found)))
         print(f"exponent of k, {name}, up to 16: {early}; up to 64: {all_ranks}")
     print()
+    head = ("k", "rank-k part", "forecast", "`dyson`", "subspace", "forecast", "`dyson`", "subspace, tied", "forecast")
+    names = ("first-order", "dyson")
     table(
-        ("k", "rank-k part", "forecast", "subspace", "forecast", "subspace, tied", "forecast"),
+        head,
         (
             (
                 str(one.k),
                 f"{one.low_rank[0]:.1f} ± {one.low_rank[1]:.1f}",
-                f"{growth.forecasts(growth.spread(one.k), one.k, 'leading', 'first-order'):.1f}",
-                f"{one.subspace[0]:.5f} ± {one.subspace[1]:.5f}",
-                f"{growth.forecasts(growth.spread(one.k), one.k, 'components', 'first-order'):.5f}",
-                f"{other.subspace[0]:.5f} ± {other.subspace[1]:.5f}",
-                f"{growth.forecasts(growth.tied(one.k), one.k, 'components', 'first-order'):.5f}",
+                *(f"{growth.said(name, growth.spread(one.k), one.k, 'leading'):.1f}" for name in names),
+                f"{one.subspace[0]:.4f} ± {one.subspace[1]:.4f}",
+                *(f"{growth.said(name, growth.spread(one.k), one.k, 'components'):.4f}" for name in names),
+                f"{other.subspace[0]:.4f} ± {other.subspace[1]:.4f}",
+                f"{growth.said('first-order', growth.tied(one.k), one.k, 'components'):.4f}",
             )
             for one, other in zip(spread, tied, strict=True)
         ),

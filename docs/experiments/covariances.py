@@ -80,9 +80,12 @@ def adult() -> Covariance:
 
 
 def kdd() -> Covariance | None:
-    """The numeric columns of the 10 % file of KDD Cup 1999; None where it is not at hand."""
+    """The numeric columns of the 10 % file of KDD Cup 1999; None where it is not at hand.
+
+    The paper counts one row fewer than the file has, as if its first line had been taken for a header.
+    """
     path = Path(os.environ.get(FOLDER, "")) / "kddcup99_10pct.npz"
     if not path.is_file():
         return None
     with np.load(path, allow_pickle=False) as archive:
-        return normalised(archive["X"])
+        return normalised(archive["X"][1:])

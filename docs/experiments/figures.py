@@ -18,6 +18,12 @@ BLUE, ORANGE, GREEN, PURPLE, GREY = "#1f5fa8", "#b3541e", "#2f7d4f", "#7a4fa3", 
 DASHED, DOTTED = (0, (5, 2)), (0, (1, 1.2))
 
 
+def plain(axis: plt.Axis, ticks: Sequence[float]) -> None:
+    """Ticks of a logarithmic axis as ordinary numbers, and no others."""
+    axis.set_ticks(ticks, [f"{tick:,g}" for tick in ticks])
+    axis.set_ticks([], minor=True)
+
+
 def dyson_paths() -> None:
     """Eigenvalues repel; diagonal entries of the same matrices do not."""
     paths = motion.near()
@@ -43,8 +49,8 @@ def dyson_error(found: motion.ErrorAlongTime) -> None:
         label = None if index else "single paths"
         axes.plot(found.times, single, color=GREY, lw=0.9, alpha=0.7, label=label)
     axes.plot(found.times, found.proved, color=ORANGE, lw=2, ls=DASHED, label="dyson, proved for the mean square")
-    axes.plot(found.times, found.mean_square, color=BLUE, lw=2.4, label="root mean square of 400 paths")
-    axes.plot(found.times, found.forecast, color=INK, lw=1.6, ls=DOTTED, label="first-order forecast, √(t S₁)")
+    axes.plot(found.times, found.mean_square, color=BLUE, lw=4, alpha=0.55, label="root mean square of 400 paths")
+    axes.plot(found.times, found.forecast, color=INK, lw=1.8, ls=DOTTED, label="first-order forecast, √(t S₁)")
     axes.set_xlabel("t / s²")
     axes.set_ylabel("‖P(t) − P‖, three directions")
     axes.set_xlim(0, 1)
@@ -63,12 +69,13 @@ def wishart(first: Sequence[Gaps], second: Sequence[Gaps], powers: tuple[Exponen
     _gaps(axes[1], sizes, second, powers[1])
     axes[1].plot(sizes, np.sqrt(sizes), color=ORANGE, lw=1.4, ls=DOTTED, label="√d")
     axes[1].set_xlabel("d, at m = d³ rows")
-    ticks = [5, 10, 20, 40, 80, 160]
-    axes[1].set_xticks(ticks, [str(tick) for tick in ticks])
-    heights = [2, 5, 10, 20, 50]
-    axes[1].set_yticks(heights, [str(height) for height in heights])
+    plain(axes[0].xaxis, [20, 100, 1000, 10_000])
+    plain(axes[0].yaxis, [1, 2, 5, 10, 20, 50])
+    plain(axes[1].xaxis, [5, 10, 20, 40, 80, 160])
+    plain(axes[1].yaxis, [2, 5, 10, 20, 50])
+    axes[0].set_ylim(0.5, 250)
+    axes[1].set_ylim(2, 250)
     for one in axes:
-        one.minorticks_off()
         one.grid(True)
         one.legend(loc="upper left")
     save(figure, HERE / "wishart.svg")
@@ -90,46 +97,56 @@ def covariances(found: dict[str, tuple[Covariance, int]]) -> None:
         places = np.arange(1, len(shown) + 1)
         axes.bar(places, shown, color=[BLUE if place <= rank else GREY for place in places], width=0.7)
         for root, colour, style, label in (
-            (False, ORANGE, DASHED, "without the root"),
-            (True, INK, "-", "Assumption 2.1 as printed"),
+            (False, ORANGE, DASHED, "without its root"),
+            (True, INK, "-", "Assumption 2.1"),
         ):
-            axes.axhline(data.threshold(rank, root=root), color=colour, lw=1.5, ls=style, label=label)
+            needed = data.threshold(rank, root=root)
+            axes.axhline(needed, color=colour, lw=1.5, ls=style, label=f"{label}, k = {rank}: {needed:.2f}")
         axes.set_yscale("log")
-        axes.set_title(f"{name}, threshold for k = {rank}", fontsize=11, color=INK)
+        axes.set_ylim(shown.min() / 1.5, shown.max() * 8)
+        axes.set_title(name, fontsize=11, color=INK)
         axes.set_xlabel("i")
-        axes.set_ylabel("σ_i − σ_{i+1}")
         axes.set_xticks(places)
         axes.legend(loc="upper right")
+    panels[0, 0].set_ylabel("gap below eigenvalue i")
+    plain(panels[0, 0].yaxis, [10, 100, 1000])
     save(figure, HERE / "covariances.svg")
 
 
 def rank_growth(spread: Sequence[growth.Errors], tied: Sequence[growth.Errors]) -> None:
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.4))
-    ranks = np.array(growth.RANKS, dtype=float)
-    gap = growth.GAP * growth.SCALE * math.sqrt(growth.DIM)
-    start = spread[0].low_rank[0] / growth.SCALE
-    left.loglog(ranks, start * ranks, color=ORANGE, lw=1.6, ls=DASHED, label="Analyze Gauss: grows as k√d")
-    left.loglog(ranks, start * np.sqrt(ranks), color=INK, lw=1.6, ls=DOTTED, label="Corollary 2.3: grows as √(kd)")
-    left.loglog(ranks, [one.low_rank[0] / growth.SCALE for one in spread], "o", color=BLUE, label="simulated")
-    left.set_ylabel("error of the rank-k part, in units of s")
-    start = spread[0].subspace[0] * gap / growth.SCALE
-    right.loglog(ranks, start * np.sqrt(ranks), color=ORANGE, lw=1.6, ls=DASHED, label="Analyze Gauss: √(kd)/gap")
-    right.loglog(ranks, np.full(len(ranks), start), color=INK, lw=1.6, ls=DOTTED, label="Corollary 2.4: √d/gap")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10.4, 4.4), gridspec_kw={"wspace": 0.28})
+    unit = growth.SCALE
+    _rates(left, "leading", spread[0].low_rank[0], unit, {"rate, Analyze Gauss": ORANGE, "rate, Corollary 2.3": INK})
+    left.loglog(growth.RANKS, [one.low_rank[0] / unit for one in spread], "o", color=BLUE, label="simulated")
+    left.set_ylabel("error of the rank-k part / s")
+    unit = 1 / (growth.GAP * math.sqrt(growth.DIM))  # s/gap
+    names = {"rate, Analyze Gauss": ORANGE, "rate, Corollary 2.4 (II)": INK}
+    _rates(right, "components", spread[0].subspace[0], unit, names)
     for found, marker, colour, label in (
         (spread, "o", BLUE, "simulated, equal gaps"),
         (tied, "s", PURPLE, "simulated, k equal eigenvalues"),
     ):
-        right.loglog(
-            ranks, [one.subspace[0] * gap / growth.SCALE for one in found], marker, color=colour, label=label, ms=5.5
-        )
-    right.set_ylabel("error of the subspace, in units of s/gap")
+        right.loglog(growth.RANKS, [one.subspace[0] / unit for one in found], marker, color=colour, ms=5.5, label=label)
+    right.set_ylabel("error of the subspace · gap / s")
     for axes in (left, right):
         axes.set_xlabel("k")
-        axes.set_xticks(growth.RANKS, [str(k) for k in growth.RANKS])
-        axes.minorticks_off()
+        plain(axes.xaxis, growth.RANKS)
         axes.grid(True)
         axes.legend(loc="upper left")
+    left.set_ylim(10, 8000)
+    plain(left.yaxis, [10, 30, 100, 300, 1000, 3000])
+    right.set_ylim(10, 1000)
+    plain(right.yaxis, [10, 20, 50, 100, 200, 500])
     save(figure, HERE / "growth.svg")
+
+
+def _rates(axes: plt.Axes, step: str, start: float, unit: float, names: dict[str, str]) -> None:
+    """Printed rates, whose constants are unknown, drawn from the first simulated error; and the proved bound."""
+    for (name, colour), style in zip(names.items(), (DASHED, DOTTED), strict=True):
+        rates = np.array([growth.said(name, growth.spread(k), k, step) for k in growth.RANKS])
+        axes.loglog(growth.RANKS, rates * (start / rates[0] / unit), color=colour, lw=1.6, ls=style, label=name)
+    proved = [growth.said("dyson", growth.spread(k), k, step) / unit for k in growth.RANKS]
+    axes.loglog(growth.RANKS, proved, color=GREEN, lw=1.4, label="dyson, proved (equal gaps)")
 
 
 def noise_shapes(found: Sequence[shapes.Case]) -> None:
@@ -151,8 +168,9 @@ def noise_shapes(found: Sequence[shapes.Case]) -> None:
         )
     axes.set_xlabel("ε, at δ = 10⁻⁶")
     axes.set_ylabel("median of ‖P̂ − P‖, three directions")
-    axes.set_xticks(shapes.EPSILONS, [f"{epsilon:g}" for epsilon in shapes.EPSILONS])
-    axes.minorticks_off()
+    plain(axes.xaxis, shapes.EPSILONS)
+    plain(axes.yaxis, [0.01, 0.02, 0.05, 0.1, 0.2, 0.5])
+    axes.set_ylim(0.01, 0.7)
     axes.grid(True)
-    axes.legend(ncols=2)
+    axes.legend(ncols=2, handlelength=3.2)
     save(figure, HERE / "shapes.svg")

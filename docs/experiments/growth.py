@@ -70,7 +70,8 @@ def simulated(spectrum: Callable[[int], Floats], k: int, trials: int, seed: int)
     return Errors(k=k, subspace=subspace, low_rank=low_rank)
 
 
-def forecasts(spectrum: Floats, k: int, step: str, name: str) -> float | None:
-    """What an oracle says of a step, by the name of the bound; None where it gives no number."""
+def said(name: str, spectrum: Floats, k: int, step: str) -> float:
+    """What an oracle says of a step, by the name of the bound; nan where it gives no number."""
     bounds = plan(k).explain(spectrum=spectrum.tolist()).bounds(step)
-    return next((bound.value for bound in bounds if bound.name == name), None)
+    value = next(bound.value for bound in bounds if bound.name == name)
+    return math.nan if value is None else value

@@ -15,11 +15,11 @@ Floats = NDArray[np.float64]
 
 NEAR = np.array([10.0, 9.0, 9.0, 6.0, 5.5, 5.0, 1.0, 0.0])  # gaps of the size of the noise: paths meet and turn away
 CLEAR = np.array([900.0, 800.0, 650.0, 300.0, 150.0, 100.0, 60.0, 30.0, 10.0, 0.0])
-K, SCALE = 3, 4.0  # gaps of 28 s√d below the third eigenvalue of the clear spectrum
+K, SCALE = 3, 8.0  # a gap of 14 s√d below the third eigenvalue of the clear spectrum
 
 
 def near(seed: int = 5) -> DysonPaths:
-    return DysonPaths(spectrum=NEAR, scale=1.5, steps=1500, seed=seed)
+    return DysonPaths(spectrum=NEAR, scale=1.5, steps=600, seed=seed)
 
 
 def diagonals(paths: DysonPaths) -> Floats:
@@ -38,7 +38,7 @@ class ErrorAlongTime:
     proved: Floats
 
 
-def along_time(paths: int = 400, steps: int = 50) -> ErrorAlongTime:
+def along_time(paths: int = 400, steps: int = 100) -> ErrorAlongTime:
     drawn = [DysonPaths(spectrum=CLEAR, scale=SCALE, steps=steps, seed=seed) for seed in range(paths)]
     errors = np.stack([one.errors([1.0] * K) for one in drawn])
     times = drawn[0].times / SCALE**2
