@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpframe import datasets
+from dpframe_gaussian import rates
 
 Floats = NDArray[np.float64]
 
@@ -54,11 +55,10 @@ class Covariance:
 
 
 def threshold(dim: int, largest: float, k: int, *, root: bool = True) -> float:
-    """The right-hand side of Assumption 2.1 with λ_1 = σ_1; without its root, which is what the printed figures are."""
+    """What Assumption 2.1 asks for with λ_1 = σ_1; without the root in it, which is what the printed figures are."""
+    asked = rates.needed_gap(dim, k, largest, epsilon=EPSILON, delta=DELTA)
     logarithm = math.log(1.25 / DELTA)
-    return 8 * (math.sqrt(logarithm) if root else logarithm) / EPSILON * math.sqrt(dim) + 3 * math.sqrt(
-        math.log(largest * k)
-    )
+    return asked if root else asked + 8 * (logarithm - math.sqrt(logarithm)) * math.sqrt(dim) / EPSILON
 
 
 def normalised(table: Floats) -> Covariance:
