@@ -575,8 +575,12 @@ class TooSure(RightForecast):
 
     def bounds(self, plan: dp.Plan, step: str, scenario: dp.Scenario) -> list[dp.Bound]:
         found = super().bounds(plan, step, scenario)
-        sure = {"kind": "upper-probability", "confidence": 0.99}
-        return [attrs.evolve(bound, value=(bound.value or 0.0) / self.room * 1.05, **sure) for bound in found]
+        return [
+            attrs.evolve(
+                bound, value=(bound.value or 0.0) / self.room * 1.05, kind="upper-probability", confidence=0.99
+            )
+            for bound in found
+        ]
 
 
 class NoAssumptions(RightForecast):
