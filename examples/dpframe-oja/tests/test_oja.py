@@ -199,3 +199,12 @@ def test_what_it_cannot_do_is_refused_before_the_charge() -> None:
             budget=dp.Budget(epsilon=1.0, delta=1e-6),
             steps=[dp.Step(name="top", action=Oja(), level=1.0)],
         )
+
+
+def test_it_takes_part_in_comparisons() -> None:
+    scenario = dp.Scenario(dim=4, n=2000, model="spiked", rank=1, spike=1.0, noise=0.05)
+    rows, budget = dp.Rows(norm=2.0, neighbors="add-remove"), dp.Budget(epsilon=1.0, delta=1e-6)
+    found = dp.compare("subspace", k=1, rows=rows, budget=budget, scenario=scenario, draws=20)
+    assert "oja" in [candidate.name for candidate in found.candidates]
+    two = dp.compare("subspace", k=2, rows=rows, budget=budget, scenario=scenario, draws=20)
+    assert "oja" not in [candidate.name for candidate in two.candidates]
