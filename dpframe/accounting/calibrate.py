@@ -37,7 +37,10 @@ def largest_scale(epsilon_at: Callable[[float], float], epsilon: float) -> float
         value = epsilon_at(math.exp(log_scale)) / epsilon  # its logarithm is nearly linear in that of the scale
         return math.log(value) if 0.0 < value < math.inf else math.copysign(700.0, value - 1.0)
 
-    scale = math.exp(float(brentq(excess, math.log(low), math.log(high), xtol=1e-14, rtol=1e-14)))
+    first, last = math.log(low), math.log(high)
+    if excess(first) >= 0.0:  # met with equality, and the logarithm is rounded
+        return low
+    scale = math.exp(last if excess(last) <= 0.0 else float(brentq(excess, first, last, xtol=1e-14, rtol=1e-14)))
     shrink = 1e-15
     while epsilon_at(scale) > epsilon:
         scale *= 1 - shrink
