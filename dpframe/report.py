@@ -106,8 +106,8 @@ class Explanation(Printable):
     """
 
     statement: Statement
-    scenario: Scenario | None
-    _forecasts: dict[str, tuple[Bound, ...]] = attrs.field(alias="forecasts")
+    scenario: Scenario | None = attrs.field(repr=False)  # repr=False: rich and others print fields, not the repr
+    _forecasts: dict[str, tuple[Bound, ...]] = attrs.field(alias="forecasts", repr=False)
 
     @property
     def private(self) -> bool:

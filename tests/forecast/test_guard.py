@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from rich.pretty import pretty_repr
 
 import dpframe as dp
 
@@ -44,6 +45,13 @@ def test_reports_and_json_leave_them_out_unless_asked_by_name() -> None:
     assert first.value == asked["forecasts"]["components"][0]["value"]
     assert SPECTRUM == asked["scenario"]["spectrum"]
     assert "NOT PRIVATE" in asked["note"]
+
+
+def test_pretty_printers_that_walk_fields_find_none_of_them() -> None:
+    told = plan().explain(scenario=TRUE)
+    for text in (pretty_repr(told), pretty_repr([told]), pretty_repr({"told": told}, expand_all=True)):
+        assert "1195" not in text
+        assert "Bound(" not in text
 
 
 def test_no_plan_is_chosen_by_the_true_spectrum() -> None:
