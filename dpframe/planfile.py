@@ -32,11 +32,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import attrs
+import numpy as np
 
 from dpframe import registry
 from dpframe.bounds import Scenario
@@ -75,8 +77,9 @@ def content_hash(plan: Plan) -> str:
     """SHA-256 of the canonical form: the same for equal plans, whatever the layout of their files."""
     try:
         content = {key: value for key, value in to_dict(plan).items() if key != "requires"}
-    except PlanError:  # holds a value that no file can: told by its parts
-        content = {"plan": repr(plan)}
+    except PlanError:  # holds a value that no file can: told by its parts, arrays with all their digits
+        with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
+            content = {"plan": repr(plan)}
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()
 

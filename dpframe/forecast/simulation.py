@@ -58,7 +58,8 @@ def simulate(plan: Plan, scenario: Scenario, *, draws: int, seed: int, progress:
                 f"{name} must be a {'positive' if name == 'draws' else 'non-negative'} integer; got {value!r}."
             )
     plan = plan.bind(scenario.dim)
-    key = (plan.content_hash, scenario, draws, seed)
+    actions = tuple(type(step.action) for step in plan.steps)  # a class may be written anew under its old name
+    key = (plan.content_hash, actions, scenario, draws, seed)
     if key not in _known:
         _known[key] = _simulated(plan, population(plan, scenario, seed), draws, seed, progress)
         while len(_known) > KEPT:
