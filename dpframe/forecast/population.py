@@ -21,6 +21,7 @@ from dpframe.statistics import Moment
 
 BLOCK = 1 << 16  # rows at a time
 EXACT = 2.0**61  # entries up to here fit 64 bits with room for noise
+MOST_SIMULATED = 10**8  # numbers in made-up rows, which are held in memory
 
 
 class Population(ABC):
@@ -51,7 +52,10 @@ class Matrix(Population):
         return self.exact
 
     def data(self, rows: Rows, statistics: Iterable[Statistic]) -> PrivateData:
-        scaled = np.rint(self.exact / rows.step**2)
+        with np.errstate(over="ignore"):
+            scaled = np.rint(self.exact / rows.step**2)
+        if not np.isfinite(scaled).all():
+            raise PlanError("the eigenvalues of the scenario are too large to be simulated for rows of this norm.")
         integers: Any = scaled.astype(np.int64) if np.abs(scaled).max() < EXACT else _wide(scaled)
         return PrivateData(rows, statistics={statistic: {"moment": integers} for statistic in statistics})
 
@@ -111,6 +115,11 @@ def population(plan: Plan, scenario: Scenario, seed: int) -> Population:
         turned = (basis * eigenvalues) @ basis.T
         return Matrix((turned + turned.T) / 2)
     assert scenario.n is not None  # a model needs it
+    if scenario.n * scenario.dim > MOST_SIMULATED:
+        raise PlanError(
+            f"a simulation of {scenario.n} rows in {scenario.dim} coordinates is too large; up to "
+            f"{MOST_SIMULATED // scenario.dim} rows can be simulated. Without model=, none are."
+        )
     roots = np.sqrt(eigenvalues / scenario.n)
     return Sample((numbers.standard_normal((scenario.n, scenario.dim)) * roots) @ basis.T)
 

@@ -10,9 +10,10 @@ import attrs
 
 from dpframe import validators
 from dpframe.bounds import Scenario
-from dpframe.errors import BudgetExceeded, PlanError
+from dpframe.errors import PlanError
 from dpframe.forecast import measures
 from dpframe.forecast.measures import SEED
+from dpframe.forecast.population import MOST_SIMULATED
 from dpframe.forecast.simulation import simulate
 from dpframe.plan import Plan
 
@@ -21,7 +22,7 @@ CLOSE = 1.02  # the answer is within this factor of the smallest one that meets 
 STRIDE = 4.0  # of the search for numbers on either side
 MOST_EPSILON, LEAST_EPSILON = 1e3, 1e-4
 MOST_ROWS = 10**12
-MOST_SIMULATED = 10**9  # numbers in made-up rows
+MOST_CONFIDENCE = 0.999  # rarer failures take more simulated releases than anybody waits for
 
 Progress = Callable[[str], None]
 
@@ -53,8 +54,8 @@ class Target:
         if not validators.is_finite(value) or not 0.0 < value < highest:
             allowed = "above 0" if math.isinf(highest) else f"between 0 and {highest:g}"
             raise PlanError(f"{word} must be a number {allowed}; got {value!r}.")
-        if not validators.is_finite(confidence) or not 0.0 < confidence < 1.0:
-            raise PlanError(f"confidence must be a number between 0 and 1; got {confidence!r}.")
+        if not validators.is_finite(confidence) or not 0.0 < confidence <= MOST_CONFIDENCE:
+            raise PlanError(f"confidence must be a number above 0 and at most {MOST_CONFIDENCE}; got {confidence!r}.")
         found = simulate(plan, scenario, draws=1, seed=SEED)
         fitting = {
             name: norm for name, norms in found.errors.items() for norm in measures.TARGETS[word] if norm in norms
@@ -91,9 +92,10 @@ def require(plan: Plan, scenario: Scenario, target: Target, progress: Progress |
         if progress is not None:
             progress(f"epsilon = {epsilon:.4g}")
         try:
-            return target.met(with_epsilon(epsilon), scenario, seed)
-        except BudgetExceeded:  # steps with a fixed level cost more
+            tried = with_epsilon(epsilon)
+        except PlanError:  # steps with a fixed level cost more, or a mechanism cannot run at so low a level
             return False
+        return target.met(tried, scenario, seed)
 
     found = smallest(met, plan.budget.epsilon, LEAST_EPSILON, MOST_EPSILON)
     if found is None:
@@ -132,9 +134,9 @@ def smallest(met: Callable[[float, int], bool], start: float, least: float, most
         if low < least:
             break
     while not met(high, SEED):
-        low, high = high, high * STRIDE
-        if high > most:
+        if high >= most:
             return None
+        low, high = high, min(high * STRIDE, most)
     while high > CLOSE * low:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if met(middle, SEED) else (middle, high)

@@ -14,6 +14,7 @@ import dpframe as dp
 from dpframe.forecast import measures
 from dpframe.forecast.oracle import MonteCarlo
 from dpframe.forecast.simulation import simulate
+from dpframe_gaussian import SymmetricGaussian
 from tests.mechanisms import registered
 
 DIM = 5
@@ -89,6 +90,35 @@ def test_the_same_call_gives_the_same_figures_at_once() -> None:
     assert list(range(1, 8)) == calls
     other = simulate(usual(), SCENARIO, draws=7, seed=124)
     assert not np.array_equal(first.of("moment")[measures.FROBENIUS], other.of("moment")[measures.FROBENIUS])
+
+
+def test_plans_that_differ_in_a_class_or_in_the_middle_of_an_array_are_simulated_apart() -> None:
+    @attrs.frozen(kw_only=True)
+    class Anew(SymmetricGaussian):
+        def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
+            return self.noiseless(data)
+
+    steps = (attrs.evolve(usual().steps[0], action=Anew()), *usual().steps[1:])
+    assert simulate(usual(), SCENARIO, draws=2, seed=5).of("moment")[measures.FROBENIUS].min() > 0.0
+    anew = simulate(attrs.evolve(usual(), steps=steps), SCENARIO, draws=2, seed=5).of("moment")
+    assert 0.0 == anew[measures.FROBENIUS].max()
+    basis = np.eye(40, dtype=np.complex128)  # complex numbers cannot be written to a file
+    turned = basis.copy()
+    turned[20, 20] = 1j
+    one, other = (
+        plan(*usual().steps, dp.derive("same", "top-subspace", of=dp.HermitianMatrix(np.outer(b, b.conj())), k=1))
+        for b in (basis[:, 20] + basis[:, 0], turned[:, 20] + turned[:, 0])
+    )
+    assert one.content_hash != other.content_hash
+
+
+def test_what_is_too_large_to_simulate_is_refused() -> None:
+    scenario = dp.Scenario(dim=DIM, n=10**12, spectrum=SPECTRUM, model="gaussian")
+    with pytest.raises(dp.PlanError, match=r"up to [0-9]+ rows can be simulated"):
+        simulate(usual(), scenario, draws=1, seed=1)
+    huge = dp.Scenario(dim=DIM, spectrum=[1e300] * DIM)
+    with pytest.raises(dp.PlanError, match="too large to be simulated"):
+        simulate(usual(), huge, draws=1, seed=1)
 
 
 def test_rows_of_a_model_are_scaled_down_as_in_a_run() -> None:

@@ -88,12 +88,25 @@ def test_a_fixed_level_sets_the_least_epsilon_and_progress_is_told() -> None:
     assert "epsilon = 0.6" == tried[0]
 
 
+def test_the_search_goes_on_down_to_where_a_mechanism_ends() -> None:
+    many = dp.Rows(norm=1.0, neighbors="replace", contributions=1 << 18)
+    built = plan(rows=many, budget=dp.Budget(epsilon=0.6, delta=1e-6), steps=plan().steps[:1])
+    found = built.require(frobenius=1e9, step="moment", scenario=SCENARIO)
+    with pytest.raises(dp.PlanError, match="needs a level of at least"):
+        plan(rows=many, budget=dp.Budget(epsilon=found.budget.epsilon / 1.05, delta=1e-6))
+    pure = plan(budget=dp.Budget(epsilon=1 / 16), steps=[dp.release("spectrum", "laplace-eigenvalues", k=1)])
+    assert 0.005 < pure.require(frobenius=500.0, scenario=SCENARIO).budget.epsilon < 0.01
+
+
 def test_the_search_ends_close_above_where_a_condition_begins() -> None:
     for start in (0.01, 1.0, 900.0):
         found = smallest(lambda x, _: x >= 3.7, start, 1e-4, 1e3)
         assert found is not None
         assert 3.7 <= found <= 3.7 * 1.02
     assert smallest(lambda x, _: x >= 3.7, 1.0, 1e-4, 3.0) is None
+    last = smallest(lambda x, _: x >= 950.0, 1.0, 1e-4, 1e3)  # beyond the last power of the stride
+    assert last is not None
+    assert 950.0 <= last <= 1e3
     stricter = smallest(lambda x, seed: x >= 3.7 * (1 if seed == 1 else 1.5), 1.0, 1e-4, 1e3)
     assert stricter is not None
     assert 3.7 * 1.5 <= stricter <= 3.7 * 1.5 * 1.02
@@ -111,7 +124,8 @@ REFUSED = [
     ({"angle_degrees": 90}, "between 0 and 90"),
     ({"captured_variance": 1.0}, "between 0 and 1"),
     ({"frobenius": math.inf}, "must be a number above 0"),
-    ({"angle_degrees": 5, "confidence": 1.0}, "confidence must be a number between 0 and 1"),
+    ({"angle_degrees": 5, "confidence": 1.0}, "confidence must be a number above 0 and at most 0.999; got 1.0"),
+    ({"angle_degrees": 5, "confidence": 1 - 1e-9}, "at most 0.999"),
     (
         {"angle_degrees": 5, "step": "moment"},
         "step 'moment' has no error in angle_degrees. Steps that have: components",
