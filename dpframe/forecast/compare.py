@@ -130,6 +130,12 @@ def compare(
     from dpframe.forecast.simulation import simulate
 
     _check(task, k, scenario)
+    for field, value, cls in (("rows", rows, Rows), ("budget", budget, Budget)):
+        if not isinstance(value, cls):
+            raise PlanError(f"{field} must be a dp.{cls.__name__}; got {type(value).__name__}.")
+    if not validators.is_int(draws) or draws < 1:
+        raise PlanError(f"draws must be a positive integer; got {draws!r}.")
+    rows = rows.bind(scenario.dim)
     candidates, left_out = [], {}
     for cls in registry.classes("mechanism"):
         try:
@@ -138,7 +144,7 @@ def compare(
                 continue
             if progress is not None:
                 progress(cls.name)
-            plan = Plan(rows=rows.bind(scenario.dim), budget=budget, steps=steps)
+            plan = Plan(rows=rows, budget=budget, steps=steps)
             simulation = simulate(plan, scenario, draws=draws, seed=seed)
             candidates.append(_candidate(cls.name, plan, simulation, TASKS[task]))
         except DPFrameError as error:
@@ -150,7 +156,7 @@ def compare(
 
 
 def _check(task: str, k: int | None, scenario: Scenario) -> None:
-    if task not in TASKS:
+    if not isinstance(task, str) or task not in TASKS:
         raise PlanError(f"task must be one of {', '.join(map(repr, TASKS))}; got {task!r}.")
     if not isinstance(scenario, Scenario):
         raise PlanError(f"scenario must be a dp.Scenario; got {type(scenario).__name__}.")

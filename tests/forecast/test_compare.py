@@ -140,6 +140,11 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"task": "moment"}, "leave k= out"),
     ({"scenario": dp.Scenario(dim=5)}, "a comparison needs a scenario with spectrum="),
     ({"scenario": 3}, "scenario must be a dp.Scenario; got int"),
+    ({"task": ["subspace"]}, "task must be one of"),
+    ({"rows": None}, "rows must be a dp.Rows; got NoneType"),
+    ({"budget": 1.0}, "budget must be a dp.Budget; got float"),
+    ({"rows": attrs.evolve(ROWS, dim=7)}, "the promise says dim=7; got dim=5"),
+    ({"draws": 0}, "draws must be a positive integer; got 0"),
 ]
 
 
