@@ -231,7 +231,7 @@ def _clipping(scenario: Scenario, found: dict[str, tuple[Bound, ...]]) -> str:
     simulated = any(_simulated(bound) for bounds in found.values() for bound in bounds)
     if scenario.model is None or not simulated:
         return "clipping bias not included"
-    return f"simulated figures: {scenario.model} rows, clipping included"
+    return f"simulated figures: {scenario.model} rows, clipping included; others without clipping"
 
 
 def _simulated(bound: Bound) -> bool:
