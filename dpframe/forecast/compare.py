@@ -113,6 +113,9 @@ def compare(
 ) -> Comparison:
     """Rank every installed mechanism by its simulated error on the same made-up data.
 
+    The error is the distance to what the task asks for without privacy, computed by the core: what a mechanism is off
+    by design counts as well.
+
     A mechanism or recipe takes part by its `recipe` method: it is told the task and the public figures, and gives the
     steps that do it.
 
@@ -127,6 +130,7 @@ def compare(
         seed: of the made-up data and the noise.
         progress: is told the name of each mechanism as its turn comes.
     """
+    from dpframe.forecast.ideal import Ideal
     from dpframe.forecast.simulation import simulate
 
     _check(task, k, scenario)
@@ -145,7 +149,7 @@ def compare(
             if progress is not None:
                 progress(cls.name)
             plan = Plan(rows=rows, budget=budget, steps=steps)
-            simulation = simulate(plan, scenario, draws=draws, seed=seed)
+            simulation = simulate(plan, scenario, draws=draws, seed=seed, ideal=Ideal(task, k))
             candidates.append(_candidate(cls.name, plan, simulation, TASKS[task]))
         except DPFrameError as error:
             left_out[cls.name] = str(error)

@@ -12,6 +12,7 @@ import numpy as np
 from dpframe import runner, validators
 from dpframe.bounds import Scenario
 from dpframe.errors import PlanError
+from dpframe.forecast.ideal import Ideal
 from dpframe.forecast.measures import measured
 from dpframe.forecast.population import Population, population
 from dpframe.inputs import references, resolve
@@ -46,11 +47,20 @@ class Simulation:
 _known: OrderedDict[tuple[object, ...], Simulation] = OrderedDict()
 
 
-def simulate(plan: Plan, scenario: Scenario, *, draws: int, seed: int, progress: Progress | None = None) -> Simulation:
+def simulate(
+    plan: Plan,
+    scenario: Scenario,
+    *,
+    draws: int,
+    seed: int,
+    progress: Progress | None = None,
+    ideal: Ideal | None = None,
+) -> Simulation:
     """Errors of a plan's results for data like the scenario's; the same call gives the same figures, at once.
 
     The made-up data is fixed by the seed; what varies is the noise. So errors are those that privacy causes: noise, and
-    the scaling down of long rows where the scenario has a model of rows.
+    the scaling down of long rows where the scenario has a model of rows. With an `ideal` the last result is compared
+    with that, whatever its mechanism says it would be without noise.
     """
     for name, value in (("draws", draws), ("seed", seed)):
         if not validators.is_int(value) or value < (1 if name == "draws" else 0):
@@ -59,30 +69,35 @@ def simulate(plan: Plan, scenario: Scenario, *, draws: int, seed: int, progress:
             )
     plan = plan.bind(scenario.dim)
     actions = tuple(type(step.action) for step in plan.steps)  # a class may be written anew under its old name
-    key = (plan.content_hash, actions, scenario, draws, seed)
+    key = (plan.content_hash, actions, scenario, draws, seed, ideal)
     if key not in _known:
-        _known[key] = _simulated(plan, population(plan, scenario, seed), draws, seed, progress)
+        stream = Keystream.insecure(seed)
+        sources = [Random(stream.child(f"release {draw}")) for draw in range(draws)]
+        _known[key] = _simulated(plan, population(plan, scenario, seed), sources, progress, ideal)
         while len(_known) > KEPT:
             _known.popitem(last=False)
     return _known[key]
 
 
-def _simulated(plan: Plan, made_up: Population, draws: int, seed: int, progress: Progress | None) -> Simulation:
-    stream = Keystream.insecure(seed)
+def _simulated(
+    plan: Plan, made_up: Population, sources: list[Random], progress: Progress | None, ideal: Ideal | None
+) -> Simulation:
     truth: dict[str, Kind] = {}
     errors: dict[str, dict[str, list[float]]] = {}
     seconds = []
-    for draw in range(draws):
-        values, taken = _release(plan, made_up, Random(stream.child(f"release {draw}")))
+    for draw, random in enumerate(sources):
+        values, taken = _release(plan, made_up, random)
         seconds.append(taken)
         if draw == 0:
             truth = without_privacy(plan, made_up, values)
+            if ideal is not None:
+                truth[plan.steps[-1].name] = ideal.of(made_up, plan.rows)
         for name, exact in truth.items():
             found = errors.setdefault(name, {})
             for norm, error in measured(values[name], exact, made_up.moment).items():
                 found.setdefault(norm, []).append(error)
         if progress is not None:
-            progress(draw + 1, draws)
+            progress(draw + 1, len(sources))
     arrays = {name: {norm: np.array(each) for norm, each in found.items()} for name, found in errors.items()}
     return Simulation(errors=arrays, seconds=float(np.median(seconds)))
 

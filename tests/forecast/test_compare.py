@@ -95,6 +95,40 @@ class Broken(Joining):
         raise RuntimeError("secret words")
 
 
+@attrs.frozen(kw_only=True)
+class Idle(dp.Mechanism):
+    """Releases nothing, and says that nothing is what it would release without noise."""
+
+    name = "test-idle"
+    unit = "epsilon"
+    gives = dp.SymmetricMatrix
+
+    def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
+        return dp.losses.Pure(epsilon=level)
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
+        return self.noiseless(data)
+
+    def noiseless(self, data: dp.PrivateData) -> dp.Kind:
+        return dp.Moment.value(0 * data.moment, data.rows)
+
+    def noise(self, rows: dp.Rows, level: float) -> dict[str, float]:
+        return {}
+
+    @classmethod
+    def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
+        return [dp.release("estimate", cls.name)] if task in ("moment", "low-rank") else None
+
+
+@pytest.mark.parametrize(("task", "k"), [("moment", None), ("low-rank", 2)])
+def test_no_mechanism_is_its_own_judge(task: str, k: int | None) -> None:
+    with registered(Idle):
+        found = dp.compare(task, k=k, rows=ROWS, budget=APPROXIMATE, scenario=_scenario(WIDE), draws=9)
+    (idle,) = [candidate for candidate in found.candidates if candidate.name == "test-idle"]
+    assert idle.error == pytest.approx(np.linalg.norm(WIDE[:k]), rel=1e-6)
+    assert "gaussian" == found.best.name
+
+
 def test_third_parties_join_and_a_broken_one_is_left_out() -> None:
     told: list[str] = []
     with registered(Joining, Broken):
