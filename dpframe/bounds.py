@@ -85,6 +85,7 @@ class Scenario:
             n, spike, noise = (float(getattr(self, name)) for name in ("n", "spike", "noise"))
             found = np.full(self.dim, n * noise)
             found[: self.rank] += n * spike
+            found.setflags(write=False)
             return found
         return None if self.spectrum is None else self.spectrum.array
 

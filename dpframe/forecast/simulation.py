@@ -98,8 +98,15 @@ def _simulated(
                 found.setdefault(norm, []).append(error)
         if progress is not None:
             progress(draw + 1, len(sources))
-    arrays = {name: {norm: np.array(each) for norm, each in found.items()} for name, found in errors.items()}
+    arrays = {name: {norm: _read_only(each) for norm, each in found.items()} for name, found in errors.items()}
     return Simulation(errors=arrays, seconds=float(np.median(seconds)))
+
+
+def _read_only(values: list[float]) -> FloatArray:
+    """What is remembered for the next caller is not for this one to change."""
+    found = np.array(values)
+    found.setflags(write=False)
+    return found
 
 
 def _release(plan: Plan, made_up: Population, random: Random) -> tuple[dict[str, Kind], float]:

@@ -88,6 +88,7 @@ def test_the_same_call_gives_the_same_figures_at_once() -> None:
     assert list(range(1, 8)) == calls
     assert first is simulate(usual(), dp.Scenario(dim=DIM, spectrum=SPECTRUM), **arguments)
     assert list(range(1, 8)) == calls
+    assert not first.of("moment")[measures.FROBENIUS].flags.writeable
     other = simulate(usual(), SCENARIO, draws=7, seed=124)
     assert not np.array_equal(first.of("moment")[measures.FROBENIUS], other.of("moment")[measures.FROBENIUS])
 
