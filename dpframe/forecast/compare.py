@@ -32,6 +32,7 @@ TASKS = {
 """What can be compared, and the norm in which it is ranked."""
 
 COMPARED_DRAWS = 200
+LEAST_DRAWS = 8  # fewer have no interval for the median
 
 
 @attrs.frozen(kw_only=True)
@@ -137,8 +138,8 @@ def compare(
     for field, value, cls in (("rows", rows, Rows), ("budget", budget, Budget)):
         if not isinstance(value, cls):
             raise PlanError(f"{field} must be a dp.{cls.__name__}; got {type(value).__name__}.")
-    if not validators.is_int(draws) or draws < 1:
-        raise PlanError(f"draws must be a positive integer; got {draws!r}.")
+    if not validators.is_int(draws) or draws < LEAST_DRAWS:
+        raise PlanError(f"draws must be an integer of at least {LEAST_DRAWS}; got {draws!r}.")
     rows = rows.bind(scenario.dim)
     candidates, left_out = [], {}
     for cls in registry.classes("mechanism"):

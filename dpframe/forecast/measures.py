@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpframe.kinds import AugmentedMoment, Kind, Subspace
+from dpframe.kinds import AugmentedMoment, Kind, Loadings, Subspace
 from dpframe.lattice import FloatArray
 
 FROBENIUS = "Frobenius, of the difference"
@@ -44,8 +44,8 @@ def measured(value: Kind, truth: Kind, moment: FloatArray) -> dict[str, float]:
     """
     if isinstance(value, Subspace):
         return _of_subspaces(value.array, truth.array, moment)
-    if isinstance(value, AugmentedMoment):
-        return {}  # its constant coordinate depends on the norm: what is derived from it is compared
+    if isinstance(value, AugmentedMoment | Loadings):
+        return {}  # one has a constant that depends on the norm, the other signs: what goes with them is compared
     difference = value.array - truth.array
     found = {FROBENIUS: float(np.linalg.norm(difference))}
     if difference.ndim == 2:

@@ -178,7 +178,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"rows": None}, "rows must be a dp.Rows; got NoneType"),
     ({"budget": 1.0}, "budget must be a dp.Budget; got float"),
     ({"rows": attrs.evolve(ROWS, dim=7)}, "the promise says dim=7; got dim=5"),
-    ({"draws": 0}, "draws must be a positive integer; got 0"),
+    ({"draws": 7}, "draws must be an integer of at least 8; got 7"),
 ]
 
 

@@ -7,7 +7,7 @@ noise before it is rounded to the lattice, which moves no entry by more than hal
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import attrs
@@ -38,6 +38,7 @@ class Question:
         dim: the number of coordinates.
         target: what is computed from it, for the assumed eigenvalues; None for the release itself.
         difference: of what with what the error is.
+        refuted: what the scenario itself rules out and every figure rests on: that no row is scaled down.
     """
 
     rows: dp.Rows
@@ -46,6 +47,20 @@ class Question:
     dim: int
     target: Target | None
     difference: str
+    refuted: tuple[dp.Assumption, ...] = ()
+
+    def limited(self, bounds: Iterable[dp.Bound]) -> list[dp.Bound]:
+        """The same bounds where rows may fit into the norm; without a number, but for forecasts, where they cannot."""
+        if not self.refuted:
+            return list(bounds)
+        return [
+            attrs.evolve(
+                bound,
+                value=bound.value if bound.kind == "forecast" else None,
+                assumptions=(*bound.assumptions, *self.refuted),
+            )
+            for bound in bounds
+        ]
 
     def norm(self, norm: str = "Frobenius", figure: str = "") -> str:
         return f"{norm}, of {self.difference}" + (f"; {figure}" if figure else "")
@@ -67,7 +82,18 @@ def asked(plan: dp.Plan, step: str, scenario: dp.Scenario) -> Question | None:
     rows = plan.rows.bind(scenario.dim)
     scales = actions[source].noise(rows, plan.pricing.levels[source])
     noise = Noise(scales["diagonal"], scales["off-diagonal"])
-    return Question(rows, source, noise, scenario.dim, *found)
+    return Question(rows, source, noise, scenario.dim, *found, refuted=_too_long(rows, scenario))
+
+
+def _too_long(rows: dp.Rows, scenario: dp.Scenario) -> tuple[dp.Assumption, ...]:
+    """Whether the assumed rows are longer in the mean than the norm to which they would be scaled down."""
+    if scenario.n is None or scenario.eigenvalues is None:
+        return ()
+    square, most = float(scenario.eigenvalues.sum()) / scenario.n, rows.length**2
+    if square <= most * (1 + 1e-9):
+        return ()
+    text = f"no row is scaled down: the mean squared length is {square:.4g}; it must be at most {most:.4g}, the norm's"
+    return (dp.Assumption(text=text, holds=False),)
 
 
 def _target(action: Any, scenario: dp.Scenario) -> tuple[Target | None, str] | None:
@@ -97,7 +123,7 @@ class FirstOrder(dp.BoundOracle):
             return []
         target, noise = question.target, question.noise
         covered = "" if noise.isotropic else "; for isotropic noise of √2 times the off-diagonal deviation, never less"
-        return [
+        found = [
             dp.Bound(
                 name="first-order",
                 value=noise.frobenius(question.dim) if target is None else first_order.forecast(target, noise),
@@ -110,6 +136,7 @@ class FirstOrder(dp.BoundOracle):
                 else f"perturbation theory; compare {PAPER}, Theorem 2.2{covered}",
             )
         ]
+        return question.limited(found)
 
 
 def _wide_enough(target: Target, noise: Noise) -> tuple[dp.Assumption, ...]:
@@ -133,8 +160,8 @@ class Dyson(dp.BoundOracle):
         if question is None:
             return []
         if question.target is None:
-            return list(_of_noise(question))
-        return [*_by_motion(question, question.target), *_any_gap(question, question.target)]
+            return question.limited(_of_noise(question))
+        return question.limited([*_by_motion(question, question.target), *_any_gap(question, question.target)])
 
 
 def _proved(name: str, value: float | None, norm: str, beta: float | None = None, **about: Any) -> dp.Bound:
@@ -248,7 +275,7 @@ class PrintedRates(dp.BoundOracle):
             return []
         unit = sqrt_up(dp.Moment().sensitivity(question.rows)["moment"].l2_squared) * question.rows.step**2
         papers = _Papers(question.target, question.norm(), unit, {"epsilon": epsilon, "delta": delta})
-        return list(papers.of_rank_k() if question.target.kept else papers.of_spectrum())
+        return question.limited(papers.of_rank_k() if question.target.kept else papers.of_spectrum())
 
 
 @attrs.frozen(eq=False)
@@ -295,7 +322,7 @@ class _Papers:
     def _rate(self, name: str, value: float, where: str, *assumptions: dp.Assumption) -> dp.Bound:
         return dp.Bound(
             name=name,
-            value=value if math.isfinite(value) else None,
+            value=value if math.isfinite(value) and all(each.holds for each in assumptions) else None,
             norm=self.norm,
             kind="rate",
             explicit=False,

@@ -210,7 +210,8 @@ def test_bounds_scale_with_the_rows() -> None:
         for step, factor in (("components", 1.0), ("leading", 4.0)):
             short = bounds(oracle, step)
             long = bounds(oracle, step, 4 * SPECTRUM, plan(norm=2.0))
-            assert [b.value for b in long] == pytest.approx([factor * (b.value or 0) for b in short], rel=1e-9)
+            assert [b.value is None for b in short] == [b.value is None for b in long]
+            assert [b.value or 0.0 for b in long] == pytest.approx([factor * (b.value or 0.0) for b in short], rel=1e-9)
 
 
 # -- printed rates -----------------------------------------------------------------------------------------------------
@@ -243,7 +244,9 @@ def test_rates_name_what_they_rest_on() -> None:
     first, one, two, theirs = bounds(PrintedRates(), "components", [1195, 996, 507, 282, 178, 168])
     assert ["rate"] * 4 == [bound.kind for bound in (first, one, two, theirs)]
     assert not any(bound.explicit for bound in (first, one, two, theirs))
-    assert one.value == pytest.approx(math.sqrt(3) * two.value if two.value else None)
+    assert (None, True) == (two.value, one.valid)
+    even = bounds(PrintedRates(), "components", [2000, 1500, 1000, 500, 178, 168])
+    assert even[1].value == pytest.approx(math.sqrt(3) * (even[2].value or 0.0))
     assert ["no gap above the one below eigenvalue 3 is smaller"] == [a.text for a in two.assumptions if not a.holds]
     names = [bound.name for bound in bounds(PrintedRates(), "leading")]
     assert ["rate, Corollary 2.3", "rate, telescoped Davis–Kahan", "rate, Analyze Gauss"] == names
@@ -303,3 +306,30 @@ def test_the_forecast_of_the_formula_is_that_of_the_plan() -> None:
     scales = plan().explain(dim=8).statement.line("moment").noise
     expected = first_order.forecast(Target.subspace(SPECTRUM, 3), Noise(scales["diagonal"], scales["off-diagonal"]))
     assert expected == bounds(FirstOrder(), "components")[0].value
+
+
+def test_rows_that_cannot_fit_into_the_norm_leave_nothing_proved() -> None:
+    steps = [dp.release("moment", "gaussian"), dp.derive("top", "top-subspace", of="moment", k=1)]
+    spectrum = [900.0, 300.0, 100.0]
+    for norm, count, fits in ((0.3, 2000, False), (1.0, 1300, True), (1.0, 1299, False)):
+        built = dp.Plan(
+            rows=dp.Rows(norm=norm, neighbors="add-remove"), budget=dp.Budget(epsilon=1.0, delta=1e-6), steps=steps
+        )
+        told = built.explain(scenario=dp.Scenario(dim=3, n=count, spectrum=spectrum))
+        for step in ("moment", "top"):
+            assert fits == (told.tightest(step) is not None)
+            refused = [bound for bound in told.bounds(step) if "no row is scaled down" in str(bound.assumptions)]
+            assert fits == (not refused)
+            assert all(bound.value is None for bound in refused if bound.kind != "forecast")
+
+
+def test_a_rate_whose_assumption_fails_has_no_number() -> None:
+    built = dp.Plan(
+        rows=dp.Rows(norm=1.0, neighbors="add-remove"),
+        budget=dp.Budget(epsilon=1.0, delta=1e-6),
+        steps=[dp.release("moment", "gaussian"), dp.derive("top", "top-subspace", of="moment", k=2)],
+    )
+    close = built.explain(spectrum=[100.0, 99.0, 98.0, 97.0]).bounds("top")
+    (rate,) = [bound for bound in close if bound.name == "rate, Theorem 2.2"]
+    assert rate.value is None
+    assert "Assumption 2.1" in rate.assumptions[0].text
