@@ -1,8 +1,8 @@
 """Runs a plan: the one place where private data is opened and randomness is handed out.
 
-The order is fixed: plan and public schema → veto → charge for the whole plan → read → draw → derive → outcome. After the
-charge nothing that depends on the data aborts; whatever fails then is reported with the charge standing. With a ledger,
-the charge is on disk before anything is read, so that a crash at any later moment leaves it there.
+The order is fixed: plan and public schema → veto → charge for the whole plan → read → draw → derive. After the charge
+nothing that depends on the data aborts; whatever fails then is reported with the charge standing. With a ledger, the
+charge is on disk before anything is read, so that a crash at any later moment leaves it there.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def _account(ledger: Any, dataset: str | None, insecure_seed: int | None) -> Acc
 
     if insecure_seed is not None:
         raise PlanError(
-            "a run with insecure_seed= is not private, so that no ledger can account for it. Nothing was charged. Leave "
-            "out the seed, or the ledger."
+            "a run with insecure_seed= is not private, so that no ledger can account for it. Nothing was charged. "
+            "Leave out the seed, or the ledger."
         )
     return Account.open(ledger, dataset)
 
@@ -108,8 +108,8 @@ def _recorded(charge: Charge, record: Callable[[], Charge]) -> Charge:
         return record()
     except Exception as error:
         _warn(
-            f"the outcome of the run could not be recorded in the ledger ({type(error).__name__}: {error}); the charge, "
-            f"entry {charge.entry} of data set {charge.dataset!r}, stands."
+            f"the outcome of the run could not be recorded in the ledger ({type(error).__name__}: {error}); the "
+            f"charge, entry {charge.entry} of data set {charge.dataset!r}, stands."
         )
         return charge
 

@@ -20,7 +20,7 @@ from dpframe.errors import LedgerError, PlanError
 from dpframe.ledger import chain
 from dpframe.ledger.chain import Chain, Entry
 from dpframe.ledger.dataset import Dataset, check_name, same_name, terms
-from dpframe.ledger.store import Store, Transaction, open_store
+from dpframe.ledger.store import LedgerExists, Store, Transaction, open_store
 from dpframe.render import Printable
 
 if TYPE_CHECKING:
@@ -51,18 +51,24 @@ class Ledger(Printable):
     _chain: Chain
 
     @classmethod
-    def create(cls, target: str | Path, *, key: bytes | str | None = None) -> Ledger:
+    def create(cls, target: str | Path, *, key: bytes | str | None = None, exist_ok: bool = False) -> Ledger:
         """A new, empty ledger.
 
         Args:
             target: the path of a file that does not exist yet, or a ``postgresql://`` URL.
             key: at least 16 secret bytes. Entries are then sealed with HMAC-SHA-256: without the key nobody can write
                 an entry, nor check one.
+            exist_ok: open the ledger that is there already, instead of refusing.
         """
         store, sealing = open_store(target), Chain.keyed(key)
-        with store.create() as transaction:
-            content = {"keyed": sealing.key is not None, "time": chain.now()}
-            transaction.append(sealing.seal(None, dataset="", kind="created", content=content))
+        try:
+            with store.create() as transaction:
+                content = {"keyed": sealing.key is not None, "time": chain.now()}
+                transaction.append(sealing.seal(None, dataset="", kind="created", content=content))
+        except LedgerExists:
+            if not exist_ok:
+                raise
+            return cls.open(target, key=key)
         return cls(store, sealing)
 
     @classmethod
@@ -229,8 +235,8 @@ class Ledger(Printable):
         before = last.content["time"]
         if strict and datetime.fromisoformat(now) < datetime.fromisoformat(before) - TOLERANCE:
             raise LedgerError(
-                f"the clock says {now[:19]}, but entry {last.number} of {self.told} was written at {before[:19]} (UTC). "
-                "Nothing was charged. Set the clock."
+                f"the clock says {now[:19]} (UTC), but entry {last.number} of {self.told} was written at "
+                f"{before[:19]}. Nothing was charged. Set the clock."
             )
         entry = self._chain.seal(
             last, dataset=dataset, kind=kind, content={**content, "time": now if strict else max(now, before)}

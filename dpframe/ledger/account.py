@@ -14,7 +14,7 @@ from dpframe.errors import BudgetExceeded, PlanError
 from dpframe.ledger import Ledger
 from dpframe.ledger.chain import Entry
 from dpframe.ledger.dataset import Dataset
-from dpframe.ledger.filters import told_down, worst_case, written
+from dpframe.ledger.filters import worst_case, written
 from dpframe.plan import Plan
 from dpframe.result import Charge, Result
 
@@ -109,13 +109,13 @@ def _refusal(plan: Plan, dataset: Dataset, total: Fraction) -> BudgetExceeded:
     else:
         scale, budget = fitting
         advice = (
-            f"This plan fits when its levels are scaled to at most {told_down(scale)} of what they are: give it "
+            f"This plan fits when its levels are scaled to at most {told(scale, up=False)} of what they are: give it "
             f"dp.Budget(epsilon={budget.epsilon!r}, delta={budget.delta!r})."
         )
     return BudgetExceeded(
-        f"with this plan, data set {dataset.name!r} would reach epsilon={told(asked)} at delta={told(limit.delta)}; its "
-        f"budget is epsilon={told(limit.epsilon)} (epsilon={told(dataset.spent.epsilon)} composed over {many}, "
-        f"{dataset.accountant}; left for another plan: epsilon={told_down(remaining.epsilon)} at the same delta). "
+        f"with this plan, data set {dataset.name!r} would reach epsilon={told(asked)} at delta={told(limit.delta)}; "
+        f"its budget is epsilon={told(limit.epsilon)} (epsilon={told(dataset.spent.epsilon)} composed over {many}, "
+        f"{dataset.accountant}; left for another plan: epsilon={told(remaining.epsilon, up=False)} at the same delta). "
         f"Nothing was charged, read or drawn. {advice}",
         asked=asked,
         allowed=limit.epsilon,
@@ -146,7 +146,7 @@ def affordable(plan: Plan, dataset: Dataset) -> tuple[float, Budget] | None:
     losses = [loss for parts in plan.losses_at(scale).values() for loss in parts]
     epsilon = accountant.epsilon(worst_case(losses), plan.budget.delta)
     for shrink in (1.0, 1 - 1e-6, 1 - 1e-4, 0.99):
-        rounded = float(told_down(epsilon * shrink))
+        rounded = float(told(epsilon * shrink, up=False))
         if rounded == 0.0:
             return None
         try:

@@ -68,7 +68,7 @@ class Entry:
     @property
     def content(self) -> dict[str, Any]:
         """The content in the present format."""
-        content = self._parsed()
+        content = self.stored
         while (version := content["format"]) != FORMAT:
             if version > FORMAT:
                 raise LedgerError(
@@ -83,7 +83,9 @@ class Entry:
             content = {**UPGRADES[version](content), "format": version + 1}
         return content
 
-    def _parsed(self) -> dict[str, Any]:
+    @property
+    def stored(self) -> dict[str, Any]:
+        """The content in the format it was written in."""
         try:
             content = json.loads(self.body)
             if isinstance(content, dict) and type(content["format"]) is int:

@@ -12,7 +12,6 @@ For privacy-loss distributions, and for taking the best of several accountants a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -90,9 +89,11 @@ class Filter:
 
     def remaining(self, total: Fraction) -> Budget:
         """What a further plan at the same delta may cost."""
+        if total == 0:
+            return self.budget
         left = max(Fraction(0), self.capacity - total)
-        found = min(self.accountant.epsilon_of(left, self.budget.delta), self.budget.epsilon)
-        return Budget(epsilon=found if left == self.capacity else found * BELOW, delta=self.budget.delta)
+        epsilon = min(self.accountant.epsilon_of(left, self.budget.delta), self.budget.epsilon)
+        return Budget(epsilon=epsilon * BELOW, delta=self.budget.delta)
 
 
 def _capacity(accountant: ScalarAccountant, budget: Budget) -> Fraction:
@@ -136,16 +137,3 @@ def read(content: dict[str, Any]) -> PrivacyLoss:
         return ModelBased(loss=read(fields["of"]), model=fields["model"], failure=fields["failure"])
     found: PrivacyLoss = cls(**fields)
     return found
-
-
-def told_down(value: float) -> str:
-    """What is left in six digits, rounded down: what is read is never more than there is.
-
-    >>> told_down(0.9999999), told_down(0.5)
-    ('0.999999', '0.5')
-    """
-    from decimal import ROUND_FLOOR, Context
-
-    if not math.isfinite(value):
-        return f"{value:g}"
-    return f"{float(Context(prec=6, rounding=ROUND_FLOOR).create_decimal_from_float(value)):.6g}"

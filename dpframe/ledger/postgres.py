@@ -10,7 +10,7 @@ import attrs
 
 from dpframe.errors import LedgerError
 from dpframe.ledger.chain import Entry
-from dpframe.ledger.store import COLUMNS, PATIENCE, TABLE, UNSURE, Store, Transaction
+from dpframe.ledger.store import COLUMNS, PATIENCE, TABLE, UNSURE, LedgerExists, Store, Transaction
 
 if TYPE_CHECKING:
     import psycopg
@@ -63,7 +63,7 @@ class PostgresStore(Store):
         with self._connection() as connection:
             self._lock(connection)
             if connection.execute("SELECT to_regclass(%s)", (TABLE,)).fetchone() != (None,):
-                raise LedgerError(f"there is a ledger in {self.told} already; open it, or use another schema.")
+                raise LedgerExists(f"there is a ledger in {self.told} already; open it, or use another schema.")
             connection.execute(SCHEMA)
             yield _PostgresTransaction(connection=connection)
 

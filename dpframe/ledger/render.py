@@ -11,7 +11,7 @@ import attrs
 from dpframe.budget import told
 from dpframe.ledger.chain import Entry
 from dpframe.ledger.dataset import Dataset
-from dpframe.ledger.filters import read, told_down
+from dpframe.ledger.filters import read
 from dpframe.losses import ModelBased
 from dpframe.render import Printable, pairs, table
 
@@ -37,14 +37,23 @@ def render_ledger(ledger: Ledger) -> RenderableType:
 
 def described(dataset: Dataset) -> dict[str, str]:
     """A data set in words."""
+    runs, rows = counted(dataset.runs, "run"), counted(dataset.contributions, "row")
     return {
         "Left": bar(dataset.left),
         "Budget": f"{dataset.budget} ({dataset.accountant})",
-        "Spent": f"epsilon={told(dataset.spent.epsilon)} over {dataset.runs} run{'' if dataset.runs == 1 else 's'}",
-        "Fits": f"a plan of up to epsilon={told_down(dataset.remaining.epsilon)} at the same delta",
-        "People": f"{dataset.neighbors}, at most {dataset.contributions} row{'' if dataset.contributions == 1 else 's'} "
-        "each",
+        "Spent": f"epsilon={told(dataset.spent.epsilon)} over {runs}",
+        "Fits": f"a plan of up to epsilon={told(dataset.remaining.epsilon, up=False)} at the same delta",
+        "People": f"{dataset.neighbors}, at most {rows} each",
     }
+
+
+def counted(number: int, what: str) -> str:
+    """So many of something.
+
+    >>> counted(1, "run"), counted(2, "run")
+    ('1 run', '2 runs')
+    """
+    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def bar(share: float) -> str:
@@ -120,9 +129,9 @@ def render_verified(verified: Verified) -> RenderableType:
     checked = "found among the entries" if verified.known else "none given: entries missing at the end go unnoticed"
     return pairs(
         {
-            "Verified": f"{verified.entries} entries, {verified.datasets} data sets, {verified.runs} runs: hashes, "
-            "numbers, sums and limits",
-            "Unfinished": f"{verified.unfinished} runs without a recorded outcome; their charges stand",
+            "Verified": f"hashes, numbers, sums and limits of {verified.entries} entries about "
+            f"{counted(verified.datasets, 'data set')} and {counted(verified.runs, 'run')}",
+            "Unfinished": f"{counted(verified.unfinished, 'run')} without a recorded outcome; charges stand anyway",
             "Noted head": checked,
             "Head": verified.head,
         }

@@ -27,6 +27,10 @@ PATIENCE = 30.0  # seconds to wait for others who are writing
 UNSURE = "Nothing was read or drawn. Whether the entry was still written is told by the ledger's history."
 
 
+class LedgerExists(LedgerError):
+    """There is something where a ledger should be created."""
+
+
 class Transaction(ABC):
     """Entries as they are at one moment."""
 
@@ -69,7 +73,7 @@ class Store(ABC):
 
     @abstractmethod
     def create(self) -> AbstractContextManager[Transaction]:
-        """A transaction in which the table is made; LedgerError where there is one already."""
+        """A transaction in which the table is made; LedgerExists where there is one already."""
 
     @abstractmethod
     def read(self) -> AbstractContextManager[Transaction]:
@@ -125,7 +129,7 @@ class SqliteStore(Store):
             connection.execute("PRAGMA journal_mode = DELETE")
             with self._transaction(connection, "BEGIN IMMEDIATE") as transaction:
                 if connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-                    raise LedgerError(f"{self.told} exists already; open it, or choose another name.")
+                    raise LedgerExists(f"{self.told} exists already; open it, or choose another name.")
                 for statement in SCHEMA:
                     connection.execute(statement)
                 yield transaction

@@ -119,7 +119,7 @@ class _Book:
 
     def take(self, entry: Entry) -> None:
         content = entry.content
-        if canonical({**content, "format": content["format"]}) != entry.body and canonical(content) != entry.body:
+        if canonical(entry.stored) != entry.body:
             raise _wrong(entry, "its content is not in canonical form")
         if (entry.number == 1) != (entry.kind == "created"):
             raise _wrong(entry, "the first entry, and no other, tells that the ledger was created")
@@ -141,7 +141,7 @@ class _Book:
         if any(same_name(name) == same_name(entry.dataset) for name in self.states):
             raise _wrong(entry, "its data set was there already")
         found = Dataset.of(entry, entry)
-        if (found.total, found.runs) != (0, 0):
+        if found.total != 0 or found.runs != 0:
             raise _wrong(entry, "a new data set has spent nothing")
         reached = found.filter.accountant.epsilon_of(found.filter.capacity, found.budget.delta)
         if reached > found.budget.epsilon * (1 + ROUNDING):
