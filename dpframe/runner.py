@@ -108,7 +108,7 @@ def _recorded(charge: Charge, record: Callable[[], Charge]) -> Charge:
         return record()
     except Exception as error:
         _warn(
-            f"the outcome of the run could not be recorded in the ledger ({type(error).__name__}: {error}); the "
+            f"the outcome of the run could not be recorded in the ledger ({str(error).partition('. ')[0]}); the "
             f"charge, entry {charge.entry} of data set {charge.dataset!r}, stands."
         )
         return charge

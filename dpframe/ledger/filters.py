@@ -107,7 +107,7 @@ def _capacity(accountant: ScalarAccountant, budget: Budget) -> Fraction:
 
 # -- losses as data ---------------------------------------------------------------------------------------------------
 
-CORE = {name: getattr(known, name) for name in known.__all__}
+CORE: dict[str, Any] = {name: getattr(known, name) for name in known.__all__ if name != "PrivacyLoss"}
 
 
 def worst_case(losses: Sequence[PrivacyLoss]) -> list[PrivacyLoss]:
@@ -124,9 +124,11 @@ def written(loss: PrivacyLoss, accountant: ScalarAccountant) -> dict[str, Any]:
             "model": loss.model,
             "failure": loss.failure,
         }
-    if type(loss) is not CORE.get(type(loss).__name__):
-        loss = next(weaker for weaker in loss.implies() if accountant.cost(weaker) == accountant.cost(loss))
-    return {"loss": type(loss).__name__, **attrs.asdict(loss)}
+    for weaker in (loss, *loss.implies()):
+        for cls in type(weaker).__mro__:
+            if CORE.get(cls.__name__) is cls and accountant.cost(weaker) == accountant.cost(loss):
+                return {"loss": cls.__name__, **{field: getattr(weaker, field) for field in attrs.fields_dict(cls)}}
+    raise PlanError(f"a {type(loss).__name__} loss implies no loss of dpframe.losses, so that it cannot be recorded.")
 
 
 def read(content: dict[str, Any]) -> PrivacyLoss:
