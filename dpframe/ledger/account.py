@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
@@ -28,12 +30,14 @@ class Account:
     run: str = attrs.field(factory=lambda: secrets.token_hex(16))
 
     @classmethod
-    def open(cls, ledger: Any, dataset: Any) -> Account:
-        """The account that the arguments of a run name."""
+    @contextmanager
+    def open(cls, ledger: Any, dataset: Any) -> Iterator[Account]:
+        """The account that the arguments of a run name, for the time of the run."""
         if ledger is None or dataset is None:
             raise PlanError("a run against a ledger needs both: ledger='budget.db' and dataset='its name there'.")
         found = Ledger.open(ledger)
-        return cls(ledger=found, dataset=found.dataset(dataset))
+        with found._store.held():
+            yield cls(ledger=found, dataset=found.dataset(dataset))
 
     def calibrated(self, plan: Plan) -> Plan:
         """The plan priced by the data set's accountant; raises PlanError where it promises something else."""

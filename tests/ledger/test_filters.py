@@ -34,7 +34,8 @@ each_accountant = pytest.mark.parametrize("name", ACCOUNTANTS)
 def test_what_a_filter_lets_pass_composes_to_no_more_than_the_budget(name: str, data: st.DataObject) -> None:
     budget = dp.Budget(epsilon=data.draw(st.floats(0.01, 8.0)), delta=data.draw(st.sampled_from([1e-3, 1e-6, 1e-12])))
     asked = data.draw(st.lists(LOSSES[name], min_size=1, max_size=12))
-    limit, total, passed = Filter.of(budget, name), Fraction(0), []
+    limit, total = Filter.of(budget, name), Fraction(0)
+    passed: list[PrivacyLoss] = []
     for loss in asked:
         after = total + limit.accountant.total([loss])
         if limit.fits(after):
@@ -92,13 +93,8 @@ def test_terms_without_a_proved_filter_are_refused(budget: dp.Budget, accountant
 
 @pytest.mark.parametrize("epsilon", [1e-300, 1e-9, 999_999.0])
 @each_accountant
-def test_extreme_budgets_have_a_filter_or_are_refused(name: str, epsilon: float) -> None:
-    try:
-        limit = Filter.of(dp.Budget(epsilon=epsilon, delta=1e-9), name)
-    except dp.PlanError as error:
-        assert "no release fits" in str(error)
-        assert epsilon < 1e-200
-        return
+def test_extreme_budgets_have_a_filter(name: str, epsilon: float) -> None:
+    limit = Filter.of(dp.Budget(epsilon=epsilon, delta=1e-9), name)
     assert limit.fits(limit.capacity)
     assert not limit.fits(limit.capacity * 2 + 1)
 

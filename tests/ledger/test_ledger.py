@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -213,7 +214,7 @@ def test_terms_that_make_no_sense_are_refused(ledger: dp.Ledger, terms: dict[str
     assert 1 == len(ledger.datasets())
 
 
-# -- keys, copies, threads ----------------------------------------------------------------------------------------------
+# -- keys, copies, threads ---------------------------------------------------------------------------------------------
 
 
 def test_a_key_is_needed_and_must_be_the_right_one(path: Path) -> None:
@@ -276,7 +277,8 @@ def test_a_relative_path_is_the_one_it_was_when_opened(tmp_path: Path, monkeypat
 
 def test_two_threads_with_one_ledger(path: Path) -> None:
     ledger = make(path, dp.Budget(epsilon=1.0, delta=1e-6))
-    same, outcomes = plan(0.8), []
+    same = plan(0.8)
+    outcomes: list[object] = []
 
     def run() -> None:
         try:
@@ -319,9 +321,10 @@ def test_only_losses_of_a_model_are_recorded_apart_and_cost_nothing(path: Path, 
     (loss,) = priced.pricing.all_losses
     based = dp.losses.ModelBased(loss=loss, model="spiked", failure="0.01")
     object.__setattr__(priced, "pricing", attrs.evolve(priced.pricing, losses={"moment": (based,)}))
-    Account.open(ledger, NAME).reserve(priced, priced.content_hash)
+    with Account.open(ledger, NAME) as account:
+        account.reserve(priced, priced.content_hash)
     found = ledger.dataset(NAME)
-    assert (0, 1) == (found.total, found.runs)
+    assert (Fraction(0), 1) == (found.total, found.runs)
     assert "not summed: Gaussian mu=" in str(ledger.history()).replace("\n", " ")
     assert ledger.verify().runs == 1
 

@@ -152,8 +152,7 @@ def test_the_store_itself_refuses_changes(copy: Path) -> None:
 def test_a_charge_checks_the_entries_it_builds_on(original: Path, tmp_path: Path) -> None:
     """A changed total, limit or end stops the next run even if nobody verifies."""
     found = entries(original)
-    last = {number for number in (1, 2, len(found))}  # the ledger's terms, the data set's terms, the end of both
-    for number in last:
+    for number in (1, 2, len(found)):  # the ledger's terms, the data set's terms, the end of both
         copy = Path(shutil.copy(original, tmp_path / "copy.db"))
         body = found[number - 1].body.replace('"time"', '"tIme"')
         tamper(copy, f"UPDATE {TABLE} SET body = '{body}' WHERE number = {number}")
@@ -170,7 +169,7 @@ def test_a_trigger_that_swallows_entries_is_noticed_before_anything_is_read(copy
         plan(0.1).run(iter([DATA]), ledger=copy, dataset=NAME)
 
 
-# -- somebody who computes hashes too ---------------------------------------------------------------------------------------
+# -- somebody who computes hashes too ---------------------------------------------------------------------------------
 
 
 def rewritten(path: Path, number: int, change: dict[str, Any], key: bytes | None = None, **fields: str) -> None:
@@ -225,7 +224,7 @@ def test_sums_limits_and_runs_that_make_no_sense_are_found_even_with_right_hashe
 def test_a_course_of_events_that_cannot_be_is_found_even_with_right_hashes(
     copy: Path, number: int, fields: dict[str, str]
 ) -> None:
-    rewritten(copy, number, {}, **fields)
+    rewritten(copy, number, {}, None, **fields)
     refused(copy)
 
 
