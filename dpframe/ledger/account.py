@@ -17,6 +17,7 @@ from dpframe.ledger import Ledger
 from dpframe.ledger.chain import Entry
 from dpframe.ledger.dataset import Dataset
 from dpframe.ledger.filters import worst_case, written
+from dpframe.ledger.store import Transaction
 from dpframe.plan import Plan
 from dpframe.result import Charge, Result
 
@@ -52,28 +53,33 @@ class Account:
     def reserve(self, plan: Plan, content_hash: str) -> Charge:
         """Charge the whole plan, on disk before this returns; raises BudgetExceeded, and charges nothing, where it does
         not fit."""
-        accountant = self.dataset.filter.accountant
-        cost = accountant.total(worst_case(plan.pricing.all_losses))
-        losses = {step: [written(loss, accountant) for loss in parts] for step, parts in plan.pricing.losses.items()}
-        ledger = self.ledger
-        with ledger._writing() as transaction:
-            now = ledger._dataset(transaction, self.dataset.name)
-            total = now.total + cost
-            fits = now.filter.fits(total)
-            if fits:
-                content = {
-                    "run": self.run,
-                    "plan": content_hash,
-                    "losses": losses,
-                    "cost": str(cost),
-                    "epsilon": now.filter.epsilon(total),
-                    "total": str(total),
-                    "runs": now.runs + 1,
-                }
-                entry = ledger._append(transaction, dataset=now.name, kind="reserved", content=content, strict=True)
-        if not fits:
+        with self.ledger._writing() as transaction:
+            now, total, entry = self._enter(transaction, plan, content_hash)
+        if entry is None:
             raise _refusal(plan, now, total)
         return self._charge(entry, entry.number, total)
+
+    def _enter(self, transaction: Transaction, plan: Plan, content_hash: str) -> tuple[Dataset, Fraction, Entry | None]:
+        """The data set before the run, its total with it, and the entry that was added; None where it does not fit."""
+        now = self.ledger._dataset(transaction, self.dataset.name)
+        accountant = now.filter.accountant
+        cost = accountant.total(worst_case(plan.pricing.all_losses))
+        total = now.total + cost
+        if not now.filter.fits(total):
+            return now, total, None
+        content = {
+            "run": self.run,
+            "plan": content_hash,
+            "losses": {
+                step: [written(loss, accountant) for loss in parts] for step, parts in plan.pricing.losses.items()
+            },
+            "cost": str(cost),
+            "epsilon": now.filter.epsilon(total),
+            "total": str(total),
+            "runs": now.runs + 1,
+        }
+        entry = self.ledger._append(transaction, dataset=now.name, kind="reserved", content=content, strict=True)
+        return now, total, entry
 
     def released(self, charge: Charge, result: Result) -> Charge:
         """Record that a run was completed, with a hash of its values."""
