@@ -98,7 +98,11 @@ class Dataset:
 
     @property
     def spent(self) -> Budget:
-        """What all runs so far have spent, as the accountant computes it: epsilon at the data set's delta."""
+        """What all runs so far have spent, as the accountant computes it: epsilon at the data set's delta.
+
+        Where later runs were chosen by the results of earlier ones, what is guaranteed is the budget; this tells how
+        much of it is used.
+        """
         return self._filter.spent(self.total)
 
     @property
