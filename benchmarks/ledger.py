@@ -42,7 +42,8 @@ def measure(turns: Turns) -> Table:
         title="Ledger",
         notes=(
             f"A charge is from the start of its transaction until it is on disk (SQLite), median of {REPETITIONS}; "
-            "most of it is waiting for the disk. A run is charge, read, draw, recorded outcome and merged log, on ten rows.",
+            "most of it is waiting for the disk. A run is charge, read, draw, recorded outcome and merged log, on ten "
+            "rows.",
         ),
         rows=(
             Row(what="charge, new ledger", figures={"milliseconds": 1e3 * seconds["new"]}),

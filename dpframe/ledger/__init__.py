@@ -220,7 +220,8 @@ class Ledger(Printable):
         return [entry.dataset for entry in transaction.entries("WHERE kind = 'dataset'")]
 
     def _dataset(self, transaction: Transaction, name: str) -> Dataset:
-        fixed, last = (transaction.first(name), transaction.last(name)) if name else (None, None)
+        possible = isinstance(name, str) and name != "" and name.isprintable()
+        fixed, last = (transaction.first(name), transaction.last(name)) if possible else (None, None)
         if fixed is None or last is None:
             names = self._names(transaction)
             there = ", ".join(map(repr, names)) if names else "none yet; add one with ledger.add"

@@ -10,13 +10,14 @@ from typing import Any
 
 import attrs
 
+from dpframe.accounting import PureAccountant
 from dpframe.accounting.calibrate import largest_scale
 from dpframe.budget import Budget, told
-from dpframe.errors import BudgetExceeded, PlanError
+from dpframe.errors import BudgetExceeded, LedgerError, PlanError
 from dpframe.ledger import Ledger
 from dpframe.ledger.chain import Entry
 from dpframe.ledger.dataset import Dataset
-from dpframe.ledger.filters import worst_case, written
+from dpframe.ledger.filters import ACCOUNTANTS, worst_case, written
 from dpframe.ledger.store import Transaction
 from dpframe.plan import Plan
 from dpframe.result import Charge, Result
@@ -41,14 +42,27 @@ class Account:
             yield cls(ledger=found, dataset=found.dataset(dataset))
 
     def calibrated(self, plan: Plan) -> Plan:
-        """The plan priced by the data set's accountant; raises PlanError where it promises something else."""
+        """The plan priced by the data set's accountant; raises PlanError where it promises something else.
+
+        A plan with delta=0 promises a pure guarantee, which "pure" alone computes; what it costs the data set is
+        composed by the data set's accountant all the same.
+        """
         self.dataset.check_rows(plan.rows)
         if plan.accountant not in ("auto", self.dataset.accountant):
             raise PlanError(
                 f"data set {self.dataset.name!r} is kept with the accountant {self.dataset.accountant!r}, but the plan "
                 f"says accountant={plan.accountant!r}. Nothing was charged. Leave it out of the plan."
             )
-        return attrs.evolve(plan, accountant=self.dataset.accountant)
+        chosen = PureAccountant.name if plan.budget.delta == 0.0 else self.dataset.accountant
+        try:
+            priced = attrs.evolve(plan, accountant=chosen)
+            self.dataset.filter.accountant.total(worst_case(priced.pricing.all_losses))
+        except PlanError as error:
+            told = f"data set {self.dataset.name!r} is kept with the accountant {self.dataset.accountant!r}: {error}"
+            if isinstance(error, BudgetExceeded):
+                raise BudgetExceeded(told, asked=error.asked, allowed=error.allowed, delta=error.delta) from None
+            raise PlanError(told) from None
+        return priced
 
     def reserve(self, plan: Plan, content_hash: str) -> Charge:
         """Charge the whole plan, on disk before this returns; raises BudgetExceeded, and charges nothing, where it does
@@ -62,6 +76,8 @@ class Account:
     def _enter(self, transaction: Transaction, plan: Plan, content_hash: str) -> tuple[Dataset, Fraction, Entry | None]:
         """The data set before the run, its total with it, and the entry that was added; None where it does not fit."""
         now = self.ledger._dataset(transaction, self.dataset.name)
+        if not now.same_terms(self.dataset):
+            raise LedgerError(f"{self.ledger.told} was exchanged for another one during the run. Nothing was charged.")
         accountant = now.filter.accountant
         cost = accountant.total(worst_case(plan.pricing.all_losses))
         total = now.total + cost
@@ -154,7 +170,7 @@ def affordable(plan: Plan, dataset: Dataset) -> tuple[float, Budget] | None:
     if scale is None:
         return None
     losses = [loss for parts in plan.losses_at(scale).values() for loss in parts]
-    epsilon = accountant.epsilon(worst_case(losses), plan.budget.delta)
+    epsilon = ACCOUNTANTS[plan.accountant].epsilon(worst_case(losses), plan.budget.delta)
     for shrink in (1.0, 1 - 1e-6, 1 - 1e-4, 0.99):
         rounded = float(told(epsilon * shrink, up=False))
         if rounded == 0.0:

@@ -118,6 +118,10 @@ class Dataset:
         """The share of the budget that is left, in the measure that adds up."""
         return max(0.0, 1.0 - float(self.total / self._filter.capacity))
 
+    def same_terms(self, other: Dataset) -> bool:
+        """Whether both were added alike, whatever was spent since."""
+        return attrs.evolve(self, runs=other.runs, total=other.total, entry=other.entry) == other
+
     def check_rows(self, rows: Rows) -> None:
         """Raise PlanError where a plan promises something else."""
         for field, asked, fixed in (

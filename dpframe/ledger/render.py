@@ -30,7 +30,10 @@ def render_ledger(ledger: Ledger) -> RenderableType:
     from rich.text import Text
 
     parts: list[RenderableType] = [Text(f"Ledger {ledger.told}", style="bold")]
-    for dataset in ledger.datasets():
+    datasets = ledger.datasets()
+    if not datasets:
+        parts.append(Text("  no data sets yet; add one with ledger.add, or dpframe ledger create"))
+    for dataset in datasets:
         parts += [Text(), Text(dataset.name, style="bold"), pairs(described(dataset))]
     return Group(*parts, Text(), Text(f"Head: {ledger.head}", style="dim"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -119,6 +120,7 @@ class _Book:
 
     def take(self, entry: Entry) -> None:
         content = entry.content
+        datetime.fromisoformat(content["time"])
         if canonical(entry.stored) != entry.body:
             raise _wrong(entry, "its content is not in canonical form")
         if (entry.number == 1) != (entry.kind == "created"):

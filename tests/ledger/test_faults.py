@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import signal
@@ -23,6 +24,7 @@ from dpframe.ledger.store import TABLE, SqliteStore
 from tests.ledger.common import DATA, NAME, kinds, make, plan, tamper
 from tests.mechanisms import Failing, registered
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of newer Pythons, where threads run
 Act = Callable[[], Any]
 
 
@@ -359,6 +361,29 @@ def test_what_a_killed_writer_leaves_is_rolled_back(path: Path, ledger: dp.Ledge
     plan(0.01).run(DATA, ledger=path, dataset=NAME)
     assert 6 == ledger.verify().runs
     assert not left.exists()
+
+
+def test_a_source_that_forks_while_it_is_read_harms_nothing(path: Path, ledger: dp.Ledger) -> None:
+    def chunks() -> Any:
+        assert 0 == in_a_child(gc.collect)
+        yield DATA
+        assert 0 == in_a_child(lambda: plan(0.01).run(DATA, ledger=path, dataset=NAME))
+        yield DATA
+
+    result = plan(0.01).run(chunks(), ledger=path, dataset=NAME)
+    assert ledger.covers(result)
+    assert ["reserved", "reserved", "released", "released"] == kinds(ledger)
+    assert (2, 0) == (ledger.verify().runs, ledger.verify().unfinished)
+
+
+def test_a_file_exchanged_between_check_and_charge_is_refused(
+    path: Path, ledger: dp.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(path.with_name("other.db"), neighbors="replace")
+    at(Account, "reserve", lambda: path.with_name("other.db").replace(path))(monkeypatch)
+    with pytest.raises(dp.LedgerError, match="was exchanged for another one"):
+        plan().run(DATA, ledger=path, dataset=NAME)
+    assert [] == kinds(ledger)
 
 
 def test_a_ledger_can_be_used_after_a_fork(path: Path) -> None:

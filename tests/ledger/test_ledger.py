@@ -133,6 +133,38 @@ def test_pure_plans_against_a_pure_data_set(path: Path) -> None:
         plan().run(DATA, ledger=path, dataset=NAME)
 
 
+def test_a_pure_plan_against_a_data_set_of_concentrated_privacy(path: Path, ledger: dp.Ledger) -> None:
+    """It keeps its pure promise, and costs what its losses cost there."""
+    pure = plan(0.5, dp.release("spectrum", "laplace-eigenvalues", k=2), budget=dp.Budget(epsilon=0.5))
+    result = pure.run(DATA, ledger=path, dataset=NAME)
+    assert ("pure", dp.Budget(epsilon=0.5)) == (result.statement.accountant, result.spent)
+    assert dp.accountant("zcdp").epsilon(pure.pricing.all_losses, 1e-6) == ledger.dataset(NAME).spent.epsilon
+    small = make(path.with_name("small.db"), dp.Budget(epsilon=1.0, delta=1e-6))
+    with pytest.raises(dp.BudgetExceeded) as caught:
+        pure.run(DATA, ledger=small, dataset=NAME)
+    assert caught.value.affordable is not None
+    assert 0.0 == caught.value.affordable.delta
+    attrs.evolve(pure, budget=caught.value.affordable).run(DATA, ledger=small, dataset=NAME)
+
+
+def test_losses_that_a_data_set_cannot_add_up_are_refused(path: Path) -> None:
+    ledger = make(path, accountant="gdp")
+    pure = plan(1.0, dp.release("spectrum", "laplace-eigenvalues", k=2), budget=dp.Budget(epsilon=1.0))
+    with pytest.raises(dp.PlanError, match=r"kept with the accountant 'gdp': .*'gdp' cannot compose a Laplace loss"):
+        pure.run(DATA, ledger=path, dataset=NAME)
+    assert [] == kinds(ledger)
+
+
+def test_fixed_levels_that_cost_more_by_the_data_sets_accountant_are_refused_with_its_name(path: Path) -> None:
+    make(path)
+    exact = plan(1.0, dp.release("moment", "gaussian", level=plan(1.0).pricing.levels["moment"]))
+    with pytest.raises(
+        dp.BudgetExceeded, match="kept with the accountant 'zcdp': the steps with a fixed level"
+    ) as caught:
+        exact.run(DATA, ledger=path, dataset=NAME)
+    assert 1.0 == caught.value.allowed < caught.value.asked
+
+
 # -- promises ---------------------------------------------------------------------------------------------------------
 
 
@@ -158,6 +190,9 @@ def test_a_plan_that_promises_otherwise_is_refused(
         ({"insecure_seed": 1}, "insecure_seed= is not private"),
         ({"dataset": "clinic"}, f"has no data set 'clinic'. Nothing was charged. There is: '{NAME}'"),
         ({"dataset": ""}, "has no data set ''"),
+        ({"dataset": "a\0b"}, "has no data set"),
+        ({"dataset": "\ud800"}, "has no data set"),
+        ({"dataset": 7}, "has no data set 7"),
         ({"dataset": None}, "needs both"),
         ({"ledger": None}, "needs both"),
     ],
@@ -273,6 +308,12 @@ def test_a_relative_path_is_the_one_it_was_when_opened(tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path / "elsewhere")
     plan().run(DATA, ledger=ledger, dataset=NAME)
     assert 1 == ledger.dataset(NAME).runs
+
+
+def test_odd_characters_in_the_name_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "what ?mode=ro#50%.db"
+    plan().run(DATA, ledger=make(path), dataset=NAME)
+    assert [path.name] == [each.name for each in tmp_path.iterdir()]  # and nothing is left beside it
 
 
 def test_two_threads_with_one_ledger(path: Path) -> None:

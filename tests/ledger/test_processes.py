@@ -21,6 +21,7 @@ from dpframe.ledger.filters import ACCOUNTANTS
 from dpframe.ledger.store import TABLE
 from tests.ledger.common import BUDGET, DATA, NAME, kinds, make, plan
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of newer Pythons, where threads run
 FORK = multiprocessing.get_context("fork")
 PROCESSES, EACH = 8, 6
 EPSILONS = (0.5, 0.6, 0.8)
