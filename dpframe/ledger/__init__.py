@@ -132,8 +132,13 @@ class Ledger(Printable):
 
     def datasets(self) -> tuple[Dataset, ...]:
         """All data sets as they stand."""
+        return self._state()[1]
+
+    def _state(self) -> tuple[str, tuple[Dataset, ...]]:
+        """The head and all data sets, at one moment."""
         with self._reading() as transaction:
-            return tuple(self._dataset(transaction, name) for name in self._names(transaction))
+            datasets = tuple(self._dataset(transaction, name) for name in self._names(transaction))
+            return self._last(transaction).hash, datasets
 
     def dataset(self, name: str) -> Dataset:
         """One data set as it stands: its terms, `spent` and `remaining`."""
@@ -178,11 +183,12 @@ class Ledger(Printable):
     def __rich__(self) -> RenderableType:
         from dpframe.ledger.render import render_ledger
 
-        return render_ledger(self)
+        return render_ledger(self.told, *self._state())
 
     def to_dict(self) -> dict[str, Any]:
         """Where it is, its head and all data sets as plain data."""
-        return {"ledger": self.told, "head": self.head, "datasets": [each.to_dict() for each in self.datasets()]}
+        head, datasets = self._state()
+        return {"ledger": self.told, "head": head, "datasets": [each.to_dict() for each in datasets]}
 
     # -- transactions -------------------------------------------------------------------------------------------------
 

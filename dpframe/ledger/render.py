@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -18,24 +17,22 @@ from dpframe.render import Printable, pairs, table
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from dpframe.ledger import Ledger
     from dpframe.ledger.verify import Verified
 
 WIDTH = 24  # characters of a bar
 
 
-def render_ledger(ledger: Ledger) -> RenderableType:
+def render_ledger(place: str, head: str, datasets: Sequence[Dataset]) -> RenderableType:
     """Every data set with what is left of it."""
     from rich.console import Group
     from rich.text import Text
 
-    parts: list[RenderableType] = [Text(f"Ledger {ledger.told}", style="bold")]
-    datasets = ledger.datasets()
+    parts: list[RenderableType] = [Text(f"Ledger {place}", style="bold")]
     if not datasets:
         parts.append(Text("  no data sets yet; add one with ledger.add, or dpframe ledger create"))
     for dataset in datasets:
         parts += [Text(), Text(dataset.name, style="bold"), pairs(described(dataset))]
-    return Group(*parts, Text(), Text(f"Head: {ledger.head}", style="dim"))
+    return Group(*parts, Text(), Text(f"Head: {head}", style="dim"))
 
 
 def described(dataset: Dataset) -> dict[str, str]:
@@ -87,9 +84,9 @@ class History(Printable, Sequence[Entry]):
     def __len__(self) -> int:
         return len(self.entries)
 
-    def to_dict(self) -> list[dict[str, Any]]:
+    def to_dict(self) -> dict[str, Any]:
         """All of it as plain data."""
-        return [{**attrs.asdict(entry), "body": json.loads(entry.body)} for entry in self.entries]
+        return {"entries": [{**attrs.asdict(entry), "body": entry.stored} for entry in self.entries]}
 
     def __rich__(self) -> RenderableType:
         return table([_cells(entry) for entry in self.entries])

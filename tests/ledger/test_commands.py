@@ -54,7 +54,7 @@ def test_from_create_to_verify(capsys: pytest.CaptureFixture[str]) -> None:
     assert (head, 1) == (shown["head"], shown["datasets"][0]["runs"])
     assert {"epsilon": 3.0, "delta": 1e-6} == shown["datasets"][0]["budget"]
     code, out, err = dpframe("ledger", "history", "budget.db", "--dataset", NAME, "--json", capsys=capsys)
-    assert ["dataset", "reserved", "released"] == [entry["kind"] for entry in json.loads(out)]
+    assert ["dataset", "reserved", "released"] == [entry["kind"] for entry in json.loads(out)["entries"]]
     code, out, err = dpframe("ledger", "history", "budget.db", capsys=capsys)
     assert all(word in out for word in ("created", "reserved", "Gaussian mu="))
     code, out, err = dpframe("ledger", "verify", "budget.db", "--head", head, capsys=capsys)
