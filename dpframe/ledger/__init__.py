@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from dpframe.budget import Budget
-from dpframe.errors import LedgerError, PlanError
+from dpframe.errors import LedgerError
 from dpframe.ledger import chain
 from dpframe.ledger.chain import Chain, Entry
 from dpframe.ledger.dataset import Dataset, check_name, same_name, terms
@@ -231,7 +231,7 @@ class Ledger(Printable):
         if fixed is None or last is None:
             names = self._names(transaction)
             there = ", ".join(map(repr, names)) if names else "none yet; add one with ledger.add"
-            raise PlanError(f"{self.told} has no data set {name!r}. Nothing was charged. There is: {there}.")
+            raise LedgerError(f"{self.told} has no data set {name!r}. Nothing was charged. There is: {there}.")
         return Dataset.of(self._chain.check(fixed), self._chain.check(last))
 
     def _append(

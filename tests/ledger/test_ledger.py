@@ -188,11 +188,6 @@ def test_a_plan_that_promises_otherwise_is_refused(
     ("arguments", "message"),
     [
         ({"insecure_seed": 1}, "insecure_seed= is not private"),
-        ({"dataset": "clinic"}, f"has no data set 'clinic'. Nothing was charged. There is: '{NAME}'"),
-        ({"dataset": ""}, "has no data set ''"),
-        ({"dataset": "a\0b"}, "has no data set"),
-        ({"dataset": "\ud800"}, "has no data set"),
-        ({"dataset": 7}, "has no data set 7"),
         ({"dataset": None}, "needs both"),
         ({"ledger": None}, "needs both"),
     ],
@@ -202,6 +197,22 @@ def test_arguments_that_make_no_sense_are_refused(
 ) -> None:
     with pytest.raises(dp.PlanError, match=message):
         plan().run(DATA, **{"ledger": path, "dataset": NAME, **arguments})
+    assert [] == kinds(ledger)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("clinic", f"has no data set 'clinic'. Nothing was charged. There is: '{NAME}'"),
+        ("", "has no data set ''"),
+        ("a\0b", "has no data set"),
+        ("\ud800", "has no data set"),
+        (7, "has no data set 7"),
+    ],
+)
+def test_a_wrong_name_is_told_with_the_right_ones(path: Path, ledger: dp.Ledger, name: Any, message: str) -> None:
+    with pytest.raises(dp.LedgerError, match=message):
+        plan().run(DATA, ledger=path, dataset=name)
     assert [] == kinds(ledger)
 
 

@@ -140,7 +140,7 @@ def test_runs_are_the_same_in_either_store(target: str) -> None:
         dp.Ledger.create(target)
     with pytest.raises(dp.LedgerError, match="has a key, and none was given"):
         dp.Ledger.open(target)
-    with pytest.raises(dp.PlanError, match="has no data set"):
+    with pytest.raises(dp.LedgerError, match="has no data set"):
         ledger.dataset("clinic")
 
 

@@ -228,6 +228,17 @@ def test_a_course_of_events_that_cannot_be_is_found_even_with_right_hashes(
     refused(copy)
 
 
+def test_an_entry_that_follows_another_one_than_the_last_is_found(copy: Path) -> None:
+    last = entries(copy)[-1]
+    loose = Chain().seal(None, dataset=last.dataset, kind=last.kind, content=last.stored)
+    moved = attrs.evolve(loose, number=last.number, hash="")
+    sealed = attrs.evolve(moved, hash=Chain()._digest(moved))
+    tamper(
+        copy, f"UPDATE {TABLE} SET previous = '{sealed.previous}', hash = '{sealed.hash}' WHERE number = {last.number}"
+    )
+    assert "does not follow the entry before it" in refused(copy)
+
+
 def test_all_of_it_written_anew_is_found_by_a_head_or_a_key(copy: Path, tmp_path: Path) -> None:
     head = entries(copy)[-1].hash
     rewritten(copy, 4, {"released": "0" * 64})
