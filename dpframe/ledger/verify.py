@@ -72,7 +72,6 @@ def verify(transaction: Transaction, chain: Chain, head: str | None) -> Verified
     for name, state in book.states.items():
         if transaction.last(name) != state.last or transaction.first(name) != state.terms:
             raise LedgerError(f"the index of the ledger does not find the entries of data set {name!r}.")
-        book.check_stated(name)
     if head is not None and head.strip().lower() not in heads:
         raise LedgerError(
             f"no entry has the hash {head.strip()[:16]}… that was noted: entries are missing from the end, this is an "
@@ -163,14 +162,17 @@ class _Book:
         state.total, state.runs = state.total + cost, state.runs + 1
         if (cost, state.total, state.runs) != (Fraction(content["cost"]), found.total, found.runs):
             raise _wrong(entry, "its sums are not those of its losses")
-        if not content["epsilon"] <= found.budget.epsilon:
+        if not content["epsilon"] <= found.budget.epsilon or not self._fits(found):
             raise _wrong(entry, "it exceeds the budget of its data set")
-        if state.total > found.filter.capacity:
-            self._check_epsilon(entry, found)
         if content["run"] in self.runs:
             raise _wrong(entry, "its run was charged before")
         self.runs[content["run"]] = (entry.dataset, False)
         state.last = entry
+
+    @staticmethod
+    def _fits(found: Dataset) -> bool:
+        within = found.budget.epsilon * (1 + ROUNDING)
+        return found.total <= found.filter.capacity or found.filter.epsilon(found.total) <= within
 
     def _outcome(self, entry: Entry, content: dict[str, Any]) -> None:
         state = self._state(entry)
@@ -180,13 +182,3 @@ class _Book:
             raise _wrong(entry, "its sums are not those of the entries before it")
         self.runs[content["run"]] = (entry.dataset, True)
         state.last = entry
-
-    def check_stated(self, name: str) -> None:
-        """That the total of a data set is worth an epsilon within its budget."""
-        state = self.states[name]
-        self._check_epsilon(state.last, Dataset.of(state.terms, state.last))
-
-    @staticmethod
-    def _check_epsilon(entry: Entry, found: Dataset) -> None:
-        if found.filter.epsilon(found.total) > found.budget.epsilon * (1 + ROUNDING):
-            raise _wrong(entry, "it exceeds the budget of its data set")

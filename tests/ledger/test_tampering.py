@@ -13,8 +13,10 @@ import attrs
 import pytest
 
 import dpframe as dp
-from dpframe.ledger import chain
+from dpframe.ledger import chain, store
+from dpframe.ledger.account import Account
 from dpframe.ledger.chain import Chain, Entry, canonical
+from dpframe.ledger.filters import ACCOUNTANTS
 from dpframe.ledger.store import COLUMNS, TABLE
 from tests.ledger.common import BUDGET, DATA, NAME, make, plan, tamper
 from tests.mechanisms import Failing, registered
@@ -226,6 +228,51 @@ def test_a_course_of_events_that_cannot_be_is_found_even_with_right_hashes(
 ) -> None:
     rewritten(copy, number, {}, None, **fields)
     refused(copy)
+
+
+def test_a_charge_over_the_budget_is_found_even_with_right_sums_and_hashes(tmp_path: Path) -> None:
+    ledger = make(tmp_path / "budget.db")
+    with Account.open(ledger, NAME) as account:
+        account.reserve(plan(accountant="zcdp"), "0" * 64)
+    loss = dp.losses.Gaussian(mu=3.0)
+    cost = str(ACCOUNTANTS["zcdp"].cost(loss))
+    written = {"moment": [{"loss": "Gaussian", "mu": 3.0}]}
+    rewritten(tmp_path / "budget.db", 3, {"losses": written, "cost": cost, "total": cost, "epsilon": 2.9})
+    assert "it exceeds the budget of its data set" in refused(tmp_path / "budget.db")
+
+
+def test_a_run_charged_twice_is_found_even_with_right_sums_and_hashes(copy: Path) -> None:
+    with Account.open(copy, NAME) as account:
+        account.reserve(plan(accountant="zcdp"), "0" * 64)
+    rewritten(copy, entries(copy)[-1].number, {"run": entries(copy)[2].stored["run"]})
+    assert "its run was charged before" in refused(copy)
+
+
+def test_a_number_left_out_is_found_even_with_right_hashes(copy: Path) -> None:
+    last = entries(copy)[-1]
+    moved = attrs.evolve(last, number=last.number + 5, hash="")
+    sealed = attrs.evolve(moved, hash=Chain()._digest(moved))
+    tamper(copy, f"UPDATE {TABLE} SET number = {sealed.number}, hash = '{sealed.hash}' WHERE number = {last.number}")
+    assert f"entry {last.number} is missing" in refused(copy)
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_an_index_that_hides_entries_is_found(copy: Path, monkeypatch: pytest.MonkeyPatch, blind: bool) -> None:
+    """Entries are added while the index is out of the schema, so that a look-up by data set misses them.
+
+    SQLite's own check finds it, and where that is blind, ours does.
+    """
+    with closing(sqlite3.connect(copy)) as connection, connection:
+        row = connection.execute(f"SELECT * FROM sqlite_master WHERE name = '{TABLE}_dataset'").fetchone()
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(f"DELETE FROM sqlite_master WHERE name = '{TABLE}_dataset'")
+    plan(0.1).run(DATA, ledger=copy, dataset=NAME)
+    with closing(sqlite3.connect(copy)) as connection, connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", row)
+    if blind:
+        monkeypatch.setattr(store._SqliteTransaction, "check", lambda _: None)
+    assert "the index of the ledger does not find" in refused(copy) if blind else "is damaged" in refused(copy)
 
 
 def test_an_entry_that_follows_another_one_than_the_last_is_found(copy: Path) -> None:
