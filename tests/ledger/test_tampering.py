@@ -94,6 +94,11 @@ def test_a_blob_or_a_number_in_place_of_text_is_found(original: Path, tmp_path: 
         refused(copy)
 
 
+def test_a_data_set_that_was_renamed_in_all_its_rows_is_found(copy: Path) -> None:
+    tamper(copy, f"UPDATE {TABLE} SET dataset = 'another' WHERE dataset = '{NAME}'")
+    assert "was changed" in refused(copy)
+
+
 def test_a_deleted_row_is_found_wherever_it_is(original: Path, tmp_path: Path) -> None:
     for entry in entries(original)[:-1]:
         copy = Path(shutil.copy(original, tmp_path / "copy.db"))
