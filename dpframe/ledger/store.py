@@ -98,7 +98,10 @@ def open_store(target: str | Path) -> Store:
         raise LedgerError(f"a ledger is a file or a postgresql:// URL; got {target.partition('://')[0]}://….")
     if not isinstance(target, str | os.PathLike) or not str(target) or "\0" in str(target):
         raise LedgerError(f"a ledger is the path of a file or a postgresql:// URL; got {target!r}.")
-    return SqliteStore(path=Path(target).resolve())
+    try:
+        return SqliteStore(path=Path(target).resolve())
+    except (OSError, RuntimeError) as error:  # links in a circle
+        raise LedgerError(f"{target} cannot be opened: {error}. Nothing was charged.") from None
 
 
 SCHEMA = (
@@ -182,15 +185,20 @@ class SqliteStore(Store):
     def _connect(self, mode: str) -> sqlite3.Connection:
         import sqlite3
 
-        self._check_file(mode)
-        address = f"{self.path.as_uri()}?mode={mode}{self._still()}"
+        try:
+            self._check_file(mode)
+            address = f"{self.path.as_uri()}?mode={mode}{self._still()}"
+        except OSError as error:
+            raise LedgerError(f"{self.told} cannot be opened: {error.strerror}. Nothing was charged.") from None
         return sqlite3.connect(address, uri=True, timeout=self.patience, isolation_level=None)
 
     def _still(self) -> str:
         """A file without a log, in a directory where none can be made, can only be read as one that does not change."""
-        log = self.path.with_name(self.path.name + "-wal")
-        writable = os.access(self.path.parent, os.W_OK) or log.exists() or not self.path.exists()
-        return "" if writable else "&immutable=1"
+        logs = (self.path.with_name(self.path.name + suffix) for suffix in ("-wal", "-journal"))
+        still = (
+            self.path.exists() and not os.access(self.path.parent, os.W_OK) and not any(log.exists() for log in logs)
+        )
+        return "&immutable=1" if still else ""
 
     def _check_file(self, mode: str) -> None:
         if mode == "rw" and not self.path.exists():

@@ -275,6 +275,15 @@ def test_an_emptied_table_is_not_a_ledger(path: Path, ledger: dp.Ledger) -> None
         ledger.verify()
 
 
+def test_paths_that_lead_nowhere_are_told(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    for path in (tmp_path / "a", tmp_path / ("x" * 300), tmp_path / "none" / "budget.db"):
+        for use in (dp.Ledger.open, dp.Ledger.create):
+            with pytest.raises(dp.LedgerError, match=r"cannot be opened|there is no ledger"):
+                use(path)
+
+
 @pytest.mark.parametrize("target", ["", "mysql://host/db", 7, "a\0b"])
 def test_targets_that_make_no_sense_are_told(target: Any) -> None:
     with pytest.raises(dp.LedgerError, match="a ledger is"):
