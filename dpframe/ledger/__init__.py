@@ -145,6 +145,12 @@ class Ledger(Printable):
         with self._reading() as transaction:
             return self._dataset(transaction, name)
 
+    def show(self) -> None:
+        """Print every data set with a bar of what is left of it, as ``print(ledger)`` does, in style on a terminal."""
+        from rich.console import Console
+
+        Console(highlight=False).print(self)
+
     def history(self, dataset: str | None = None) -> History:
         """All entries, or those of one data set, in order."""
         from dpframe.ledger.render import History

@@ -355,9 +355,13 @@ def test_create_refuses_what_is_there(path: Path, ledger: dp.Ledger) -> None:
     assert ledger.head == dp.Ledger.create(path, exist_ok=True).head
 
 
-def test_printing_shows_every_data_set_with_a_bar(path: Path, ledger: dp.Ledger) -> None:
+def test_printing_shows_every_data_set_with_a_bar(
+    path: Path, ledger: dp.Ledger, capsys: pytest.CaptureFixture[str]
+) -> None:
     plan(2.0).run(DATA, ledger=path, dataset=NAME)
     shown = str(ledger)
+    ledger.show()
+    assert shown.split() == capsys.readouterr().out.split()
     left = ledger.dataset(NAME).left
     assert 0.4 < left < 0.6
     assert "█" * int(24 * left) + "░" * (24 - int(24 * left)) + f" {int(100 * left)} %" in shown
