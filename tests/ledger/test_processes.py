@@ -229,6 +229,27 @@ def test_what_is_wrong_with_a_server_is_told_without_its_password(url: str, post
     assert [] == kinds(ledger)
 
 
+def test_a_connection_lost_at_the_commit_is_told_as_unsure(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import psycopg
+
+    ledger, real = make(url), dp.Ledger._append
+
+    def cut(self: dp.Ledger, transaction: Any, **named: Any) -> Any:
+        entry = real(self, transaction, **named)
+        with psycopg.connect(url) as other:
+            other.execute("SELECT pg_terminate_backend(%s, 10000)", (transaction.connection.info.backend_pid,))
+        return entry
+
+    with monkeypatch.context() as planted:
+        planted.setattr(dp.Ledger, "_append", cut)
+        with pytest.raises(
+            dp.LedgerError, match=r"Nothing was read or drawn\. Whether .* told by the ledger's history"
+        ):
+            plan().run(DATA, ledger=url, dataset=NAME)
+    assert [] == kinds(ledger)
+    plan().run(DATA, ledger=url, dataset=NAME)
+
+
 def test_a_ledger_in_postgres_needs_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
