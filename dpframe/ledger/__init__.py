@@ -113,7 +113,7 @@ class Ledger(Printable):
                         f"the ledger has a data set {other!r} already; its terms are fixed. Nothing was changed. A "
                         "second budget for the same people would be no limit at all."
                     )
-            entry = self._append(transaction, dataset=name, kind="dataset", content=content, strict=True)
+            entry = self._append(transaction, dataset=name, kind="dataset", content=content)
         return Dataset.of(entry, entry)
 
     # -- reading ------------------------------------------------------------------------------------------------------
@@ -241,19 +241,21 @@ class Ledger(Printable):
         return Dataset.of(self._chain.check(fixed), self._chain.check(last))
 
     def _append(
-        self, transaction: Transaction, *, dataset: str, kind: str, content: Mapping[str, Any], strict: bool
+        self, transaction: Transaction, *, dataset: str, kind: str, content: Mapping[str, Any], timed: bool = True
     ) -> Entry:
-        """Add an entry with the time; one that charges is refused where the clock has gone backwards."""
-        last, now = self._last(transaction), chain.now()
+        """Add an entry with the time; refused where the clock has gone backwards.
+
+        One that is not timed repeats the time of the entry before: how long a run took may depend on the data.
+        """
+        last = self._last(transaction)
         before = last.content["time"]
-        if strict and datetime.fromisoformat(now) < datetime.fromisoformat(before) - TOLERANCE:
+        now = chain.now() if timed else before
+        if datetime.fromisoformat(now) < datetime.fromisoformat(before) - TOLERANCE:
             raise LedgerError(
                 f"the clock says {now[:19]} (UTC), but entry {last.number} of {self.told} was written at "
                 f"{before[:19]}. Nothing was charged. Set the clock."
             )
-        entry = self._chain.seal(
-            last, dataset=dataset, kind=kind, content={**content, "time": now if strict else max(now, before)}
-        )
+        entry = self._chain.seal(last, dataset=dataset, kind=kind, content={**content, "time": now})
         transaction.append(entry)
         if transaction.last() != entry:
             raise LedgerError(f"{self.told} did not take entry {entry.number} as it was written. Nothing was charged.")

@@ -94,7 +94,7 @@ class Account:
             "total": str(total),
             "runs": now.runs + 1,
         }
-        entry = self.ledger._append(transaction, dataset=now.name, kind="reserved", content=content, strict=True)
+        entry = self.ledger._append(transaction, dataset=now.name, kind="reserved", content=content)
         return now, total, entry
 
     def released(self, charge: Charge, result: Result) -> Charge:
@@ -109,7 +109,7 @@ class Account:
         with self.ledger._writing() as transaction:
             now = self.ledger._dataset(transaction, charge.dataset)
             state = {"run": charge.run, **content, "total": str(now.total), "runs": now.runs}
-            entry = self.ledger._append(transaction, dataset=now.name, kind=kind, content=state, strict=False)
+            entry = self.ledger._append(transaction, dataset=now.name, kind=kind, content=state, timed=False)
         return self._charge(entry, charge.entry, now.total)
 
     def _charge(self, entry: Entry, reserved: int, total: Fraction) -> Charge:
