@@ -21,6 +21,7 @@ SECTIONS = {
     "utility": "utility",
     "pure": "pure",
     "orbit": "orbit",
+    "ledger": "ledger",
     "import": "imports",
     "eigen": "eigen",
 }

@@ -16,6 +16,7 @@ from dpframe.errors import (
     BudgetExceeded,
     DataError,
     DPFrameError,
+    LedgerError,
     PlanError,
     PluginError,
     ReleaseFailed,
@@ -47,13 +48,14 @@ from dpframe.kinds import (
     SymmetricMatrix,
     Vector,
 )
+from dpframe.ledger import Dataset, Ledger
 from dpframe.losses import PrivacyLoss
 from dpframe.noise import Random
 from dpframe.plan import Plan
 from dpframe.private import Chunk, PrivateData
 from dpframe.registry import PluginInfo, plugins, register, unregister
 from dpframe.report import Explanation
-from dpframe.result import Record, Result
+from dpframe.result import Charge, Record, Result
 from dpframe.rows import Category, Column, Rows
 from dpframe.sensitivity import Sensitivity
 from dpframe.statistics import BlockMoment, ColumnHistogram, Moment, NormHistogram
@@ -74,6 +76,7 @@ __all__ = [
     "Budget",
     "BudgetExceeded",
     "Category",
+    "Charge",
     "Chunk",
     "Column",
     "ColumnHistogram",
@@ -81,9 +84,12 @@ __all__ = [
     "Covariance",
     "DPFrameError",
     "DataError",
+    "Dataset",
     "Explanation",
     "HermitianMatrix",
     "Kind",
+    "Ledger",
+    "LedgerError",
     "Loadings",
     "Mean",
     "Mechanism",

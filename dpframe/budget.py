@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 import attrs
 
@@ -11,13 +11,16 @@ from dpframe import validators
 LARGEST = 1e6  # nothing of that size protects anybody
 
 
-def told(value: float) -> str:
+def told(value: float, *, up: bool = True) -> str:
     """A guarantee in six digits, rounded up: what is read is never stronger than what holds.
 
-    >>> told(1.0), told(1.0000001), told(1e-6)
-    ('1', '1.00001', '1e-06')
+    What is left of a budget is rounded down instead: what is read is never more than there is.
+
+    >>> told(1.0), told(1.0000001), told(1e-6), told(0.9999999, up=False)
+    ('1', '1.00001', '1e-06', '0.999999')
     """
-    return f"{float(Context(prec=6, rounding=ROUND_CEILING).create_decimal_from_float(value)):.6g}"
+    rounding = ROUND_CEILING if up else ROUND_FLOOR
+    return f"{float(Context(prec=6, rounding=rounding).create_decimal_from_float(value)):.6g}"
 
 
 @attrs.frozen(kw_only=True)

@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpframe.errors import DataError, DPFrameError, PlanError, ReleaseFailed
+from dpframe.ledger.commands import add_commands, add_key, opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rich.console import Console
 
+    from dpframe.ledger import Ledger
     from dpframe.result import Result
 
 REFUSED, AFTER_THE_CHARGE = 1, 3
@@ -32,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments.command(arguments)
     except ReleaseFailed as error:
-        print(f"dpframe: {error}", file=sys.stderr)
+        print(" ".join([f"dpframe: {error}", *getattr(error, "__notes__", ())]), file=sys.stderr)
         return AFTER_THE_CHARGE
     except DPFrameError as error:
         print(f"dpframe: {error}", file=sys.stderr)
@@ -80,13 +82,8 @@ def _parser() -> argparse.ArgumentParser:
     require.add_argument("--captured-variance", type=float, help="the least share of the best subspace's variance")
     require.add_argument("--confidence", type=float, default=0.95, help="the share of releases (default: 0.95)")
     require.add_argument("--step", help="whose result (default: the last one with such an error)")
-    run = add("run", _run, "run a plan on data: charge, read, draw, derive")
-    run.add_argument("plan", metavar="PLAN", help="a plan file (TOML)")
-    run.add_argument("data", metavar="DATA", help="a .npy array, a .csv file, a .parquet file or a directory of them")
-    run.add_argument(
-        "-o", "--output", metavar="DIR", type=Path, help="where to write (default: PLAN's name with -result)"
-    )
-    run.add_argument("--json", action="store_true", help="print the result as JSON instead of the report")
+    _add_run(add("run", _run, "run a plan on data: charge, read, draw, derive"))
+    add_commands(commands.add_parser("ledger", help="the budgets of data sets, and every run that spent from them"))
     check = add("check", _check, "how the data fits the plan's promise; NOT PRIVATE, for the steward of the data only")
     check.add_argument("plan", metavar="PLAN", help="a plan file (TOML)")
     check.add_argument("data", metavar="DATA", help="as for run")
@@ -103,6 +100,18 @@ def _parser() -> argparse.ArgumentParser:
     audit.add_argument("--json", action="store_true")
     add("schema", _schema, "a JSON schema of plan files, for editors")
     return parser
+
+
+def _add_run(run: argparse.ArgumentParser) -> None:
+    run.add_argument("plan", metavar="PLAN", help="a plan file (TOML)")
+    run.add_argument("data", metavar="DATA", help="a .npy array, a .csv file, a .parquet file or a directory of them")
+    run.add_argument(
+        "-o", "--output", metavar="DIR", type=Path, help="where to write (default: PLAN's name with -result)"
+    )
+    run.add_argument("--json", action="store_true", help="print the result as JSON instead of the report")
+    run.add_argument("--ledger", metavar="DB", help="charge the run to this ledger: a file, or a postgresql:// URL")
+    run.add_argument("--dataset", metavar="NAME", help="which data set of the ledger")
+    add_key(run)
 
 
 class _Version(argparse.Action):
@@ -227,8 +236,9 @@ def _run(arguments: argparse.Namespace) -> None:
     plan = Plan.load(arguments.plan)
     output = arguments.output or Path(f"{Path(arguments.plan).stem}-result")
     _prepare(output)
+    charged = {"ledger": _ledger(arguments), "dataset": arguments.dataset}
     with _progress() as progress:
-        result = plan.run(_data(arguments.data), progress=progress)
+        result = plan.run(_data(arguments.data), progress=progress, **charged)
     try:
         _write(result, output)
     except OSError as error:  # the result is paid for: print it rather than lose it
@@ -239,6 +249,12 @@ def _run(arguments: argparse.Namespace) -> None:
     else:
         _console().print(result)
         print(f"written to {output}/result.json and {output}/arrays.npz")
+        if result.charge is not None:
+            print(f"charged to data set {result.charge.dataset!r}; note the head: {result.charge.head}")
+
+
+def _ledger(arguments: argparse.Namespace) -> Ledger | None:
+    return None if arguments.ledger is None else opened(arguments.ledger, arguments.key_file)
 
 
 def _prepare(output: Path) -> None:

@@ -7,11 +7,12 @@
     │   └── BudgetExceeded              the plan costs more than it may
     ├── DataError         (ValueError)  a source whose public schema does not fit the plan
     ├── PluginError                     a plugin that is unknown, broken or clashes
+    ├── LedgerError                     a ledger that cannot be used, or was changed
     └── ReleaseFailed                   something went wrong after the charge, which stands
         └── SamplingError               a sampler gave up
 
 Messages say what was asked, what is allowed, what state things are in and what to do. They never hold a data value.
-Errors of the first three kinds are raised before anything is charged, read or drawn.
+Errors of the first four kinds are raised before anything is charged, read or drawn.
 """
 
 from __future__ import annotations
@@ -31,13 +32,33 @@ class PlanError(DPFrameError, ValueError):
 
 
 class BudgetExceeded(PlanError):
-    """A plan costs more than its budget. Nothing was charged, read or drawn."""
+    """A plan costs more than its budget, or than a ledger has left. Nothing was charged, read or drawn.
 
-    def __init__(self, message: str, *, asked: float, allowed: float, delta: float) -> None:
+    Args:
+        message: all of it in words.
+        asked: the epsilon that would be reached.
+        allowed: the epsilon of the budget.
+        delta: at which both are meant.
+        remaining: what a data set of a ledger has left.
+        affordable: the largest budget with which this plan would fit there, where there is one.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        asked: float,
+        allowed: float,
+        delta: float,
+        remaining: Budget | None = None,
+        affordable: Budget | None = None,
+    ) -> None:
         super().__init__(message)
         self.asked = asked
         self.allowed = allowed
         self.delta = delta
+        self.remaining = remaining
+        self.affordable = affordable
 
 
 class DataError(DPFrameError, ValueError):
@@ -46,6 +67,11 @@ class DataError(DPFrameError, ValueError):
 
 class PluginError(DPFrameError):
     """A plugin that is unknown, broken, clashing or written for another version."""
+
+
+class LedgerError(DPFrameError):
+    """A ledger that cannot be opened, read or written, or whose entries are not what was written. Nothing was read or
+    drawn."""
 
 
 class ReleaseFailed(DPFrameError):

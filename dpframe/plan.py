@@ -26,6 +26,7 @@ from dpframe.rows import Rows
 from dpframe.steps import Step
 
 if TYPE_CHECKING:
+    from dpframe.ledger import Ledger
     from dpframe.report import Explanation
     from dpframe.result import Result
 
@@ -344,19 +345,28 @@ class Plan:
         return content_hash(self)
 
     def run(
-        self, data: Any, *, insecure_seed: int | None = None, progress: Callable[[str], None] | None = None
+        self,
+        data: Any,
+        *,
+        ledger: Ledger | str | Path | None = None,
+        dataset: str | None = None,
+        insecure_seed: int | None = None,
+        progress: Callable[[str], None] | None = None,
     ) -> Result:
         """Check the public schema, charge the whole plan, read the data, draw, and derive.
 
         Args:
             data: a two-dimensional array or memory map; a table of named columns (structured array, dictionary, pandas,
                 polars, Arrow, the path of a Parquet or CSV file); or an iterable of such chunks.
+            ledger: what the run is charged to, before anything is read: a `dp.Ledger`, its path or its URL. The plan is
+                then calibrated with the accountant of the data set.
+            dataset: which data set of the ledger.
             insecure_seed: makes every draw repeatable, for tests. The result is marked NOT PRIVATE.
             progress: is told each phase in words as it begins; nothing in them depends on the data.
         """
         from dpframe.runner import run
 
-        return run(self, data, insecure_seed=insecure_seed, progress=progress)
+        return run(self, data, ledger=ledger, dataset=dataset, insecure_seed=insecure_seed, progress=progress)
 
 
 def _level(step: Step, scale: float) -> float:

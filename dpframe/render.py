@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dpframe.check import DataCheck
     from dpframe.kinds import Axes
     from dpframe.report import Explanation, Line, Statement
-    from dpframe.result import Record, Result
+    from dpframe.result import Charge, Record, Result
 
 NOT_PRIVATE = "NOT PRIVATE"
 NARROW = 90  # below this many columns, tables give way to lists
@@ -72,11 +72,26 @@ def render_result(result: Result) -> RenderableType:
     parts: list[RenderableType] = []
     if not result.private:
         parts += [Text(f"{NOT_PRIVATE}: drawn from a fixed seed, for tests only.", style="bold red"), Text()]
+    if result.charge is not None:
+        parts += _charged(result.charge)
     parts += [*_promise(result.statement, "What was promised"), *_steps(result.statement)]
     for record in result.records.values():
         parts += _value(record)
     versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
     return Group(*parts, Text(versions, style="dim"))
+
+
+def _charged(charge: Charge) -> list[RenderableType]:
+    from rich.text import Text
+
+    labelled = {
+        "Data set": f"{charge.dataset}, entry {charge.entry} of its ledger",
+        "So far": f"epsilon={told(charge.spent.epsilon)} of {told(charge.budget.epsilon)}, "
+        f"delta={told(charge.budget.delta)}, over all runs",
+        "Still fits": f"a plan of up to epsilon={told(charge.remaining.epsilon, up=False)} at the same delta",
+        "Head": charge.head,
+    }
+    return [_heading("Where it was charged"), pairs(labelled), Text()]
 
 
 def render_check(check: DataCheck) -> RenderableType:

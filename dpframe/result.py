@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -55,18 +56,48 @@ class Record:
         return self.line.numerics
 
 
+@attrs.frozen(kw_only=True)
+class Charge:
+    """Where a run was charged.
+
+    Args:
+        dataset: the data set of the ledger.
+        run: the run's own number there, at random.
+        entry: the number of the entry that reserved its loss.
+        head: the hash of the ledger's last entry by this run; note it, and ``ledger.verify(head=...)`` tells later
+            whether anything up to it was changed or is missing.
+        budget: what all runs of the data set may spend.
+        spent: what all runs so far have spent, this one included.
+        remaining: the largest budget, at the same delta, of a plan that would still fit.
+    """
+
+    dataset: str
+    run: str
+    entry: int
+    head: str
+    budget: Budget
+    spent: Budget
+    remaining: Budget
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Charge:
+        budgets = {field: Budget(**content[field]) for field in ("budget", "spent", "remaining")}
+        return cls(**{**content, **budgets})
+
+
 @attrs.frozen(kw_only=True, repr=False)
 class Result(Printable, Mapping[str, NDArray[Any]]):
     """The released values of one run.
 
     ``result[name]`` is a read-only array, ``result.record(name)`` tells where it came from, ``result.spent`` what the
-    run cost.
+    run cost, and ``result.charge`` where in a ledger it was charged.
     """
 
     statement: Statement
     records: dict[str, Record]
     private: bool = True
     versions: dict[str, str] = attrs.field(factory=dict)
+    charge: Charge | None = None
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.record(name).value.array
@@ -88,6 +119,19 @@ class Result(Printable, Mapping[str, NDArray[Any]]):
         """The guarantee of this run, as the accountant computed it."""
         return self.statement.spent
 
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the plan's hash, the run and every released value: what a ledger records of a result."""
+        content = {
+            "plan": self.statement.plan,
+            "run": None if self.charge is None else self.charge.run,
+            "results": self._values(),
+        }
+        return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    def _values(self) -> dict[str, Any]:
+        return {name: _dump(record.value) for name, record in self.records.items()}
+
     def __rich__(self) -> RenderableType:
         from dpframe.render import render_result
 
@@ -100,7 +144,8 @@ class Result(Printable, Mapping[str, NDArray[Any]]):
             "private": self.private,
             "statement": self.statement.to_json(),
             "versions": self.versions,
-            "results": {name: _dump(record.value) for name, record in self.records.items()},
+            "charge": None if self.charge is None else attrs.asdict(self.charge),
+            "results": self._values(),
         }
         text = json.dumps(content, indent=1, allow_nan=False)
         if path is not None:
@@ -119,8 +164,13 @@ class Result(Printable, Mapping[str, NDArray[Any]]):
                 name: Record(name=name, value=_load(value), line=statement.line(name))
                 for name, value in content["results"].items()
             }
+            charge = content.get("charge")
             return cls(
-                statement=statement, records=records, private=_boolean(content["private"]), versions=content["versions"]
+                statement=statement,
+                records=records,
+                private=_boolean(content["private"]),
+                versions=content["versions"],
+                charge=None if charge is None else Charge.from_json(charge),
             )
         except DataError:
             raise

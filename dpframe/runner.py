@@ -1,7 +1,8 @@
 """Runs a plan: the one place where private data is opened and randomness is handed out.
 
-The order is fixed: plan and public schema → charge for the whole plan → read → draw → derive. After the charge nothing
-that depends on the data aborts; whatever fails then is reported with the charge standing.
+The order is fixed: plan and public schema → veto → charge for the whole plan → read → draw → derive. After the charge
+nothing that depends on the data aborts; whatever fails then is reported with the charge standing. With a ledger, the
+charge is on disk before anything is read, so that a crash at any later moment leaves it there.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import lru_cache, partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
@@ -27,23 +28,43 @@ from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
 from dpframe.private import Chunk, Parts, PrivateData, Redacted
 from dpframe.report import statement
-from dpframe.result import Record, Result
+from dpframe.result import Charge, Record, Result
 from dpframe.rows import Rows
 from dpframe.sources import Source, open_source
 from dpframe.steps import Step
 from dpframe.validators import is_int
 
+if TYPE_CHECKING:
+    from dpframe.ledger.account import Account
+
 Progress = Callable[[str], None]
 T = TypeVar("T")
 
 
-def run(plan: Plan, data: Any, *, insecure_seed: int | None = None, progress: Progress | None = None) -> Result:
+def run(
+    plan: Plan,
+    data: Any,
+    *,
+    ledger: Any = None,
+    dataset: str | None = None,
+    insecure_seed: int | None = None,
+    progress: Progress | None = None,
+) -> Result:
     """See :meth:`dpframe.Plan.run`."""
     if insecure_seed is not None and not is_int(insecure_seed):
         raise PlanError(f"insecure_seed must be an integer; got {insecure_seed!r}.")
+    if ledger is None and dataset is None:
+        return _run(plan, data, None, insecure_seed, progress)
+    with _account(ledger, dataset, insecure_seed) as account:
+        return _run(plan, data, account, insecure_seed, progress)
+
+
+def _run(
+    plan: Plan, data: Any, account: Account | None, insecure_seed: int | None, progress: Progress | None
+) -> Result:
     source = open_source(data, plan.rows)
     content_hash = plan.content_hash
-    plan = plan.bind(source.dim)
+    plan = (plan if account is None else account.calibrated(plan)).bind(source.dim)
     needed = max(plan.passes.values())
     if source.one_shot and needed > 1:
         raise DataError(
@@ -53,17 +74,52 @@ def run(plan: Plan, data: Any, *, insecure_seed: int | None = None, progress: Pr
     random = Random(Keystream.secure() if insecure_seed is None else Keystream.insecure(insecure_seed))
     told = statement(plan, content_hash)
     registry.hook().dpframe_before_charge(plan=plan, losses=plan.pricing.all_losses)
+    charge = None if account is None else account.reserve(plan, content_hash)
     # From here on the plan is charged: `plan.spent` is owed whatever happens.
-    values = draw_and_derive(plan, source, random, partial(_tell, progress))
+    try:
+        values = draw_and_derive(plan, source, random, partial(_tell, progress))
+    except ReleaseFailed as error:
+        if account is not None and charge is not None:
+            charge = _recorded(charge, partial(account.failed, charge, error.step))
+            error.add_note(f"Charged to data set {charge.dataset!r}, entry {charge.entry}. Head: {charge.head}")
+        raise
     if plan.rows.released_norm is not None:
         with suppress(Exception):  # the values are paid for; a report without the noise scales must do then
             told = attrs.evolve(told, lines=statement(with_released_norm(plan, values), content_hash).lines)
     records = {
         step.name: Record(name=step.name, value=values[step.name], line=told.line(step.name)) for step in plan.steps
     }
+    result = Result(statement=told, records=records, private=random.private, versions=registry.versions())
+    if account is not None and charge is not None:
+        result = attrs.evolve(result, charge=_recorded(charge, partial(account.released, charge, result)))
     for record in records.values():
         _notify(record)
-    return Result(statement=told, records=records, private=random.private, versions=registry.versions())
+    return result
+
+
+def _account(ledger: Any, dataset: str | None, insecure_seed: int | None) -> AbstractContextManager[Account]:
+    """The data set of a ledger that pays for a run."""
+    from dpframe.ledger.account import Account
+
+    if insecure_seed is not None:
+        raise PlanError(
+            "a run with insecure_seed= is not private, so that no ledger can account for it. Nothing was charged. "
+            "Leave out the seed, or the ledger."
+        )
+    return Account.open(ledger, dataset)
+
+
+def _recorded(charge: Charge, record: Callable[[], Charge]) -> Charge:
+    """The charge after the outcome was recorded. If it could not be, there is a warning: what is paid for is not
+    lost."""
+    try:
+        return record()
+    except Exception as error:
+        _warn(
+            f"the outcome of the run could not be recorded in the ledger ({str(error).partition('. ')[0]}); the "
+            f"charge, entry {charge.entry} of data set {charge.dataset!r}, stands."
+        )
+        return charge
 
 
 def draw_and_derive(plan: Plan, source: Source, random: Random, progress: Progress) -> dict[str, Kind]:
@@ -170,13 +226,13 @@ def _notify(record: Record) -> None:
         try:
             implementation.function(*(record for _ in implementation.argnames))
         except Exception as error:
-            with warnings.catch_warnings():
-                warnings.simplefilter("always")  # even where warnings are errors
-                warnings.warn(
-                    f"a plugin failed after the release of {record.name!r}: {type(error).__name__}",
-                    RuntimeWarning,
-                    stacklevel=2,
-                )
+            _warn(f"a plugin failed after the release of {record.name!r}: {type(error).__name__}")
+
+
+def _warn(text: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")  # even where warnings are errors
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 EXACT_BLOCKS = 1 << 14  # each part of a block is below 2⁴⁸, so this many add up below 2⁶²

@@ -277,6 +277,8 @@ def test_importing_dpframe_is_light() -> None:
         "pyarrow",
         "flint",
         "cryptography",
+        "psycopg",
+        "sqlite3",
         "dpframe_gaussian",
     ]
     code = f"import sys, dpframe; print([name for name in {heavy!r} if name in sys.modules])"

@@ -19,15 +19,14 @@ from typing import Any
 
 import attrs
 
-from dpframe.interfaces import Accountant
+from dpframe.accounting.scalar import ScalarAccountant
 from dpframe.losses import Gaussian, PrivacyLoss
-from dpframe.validators import check_delta
 
 PRECISIONS = (128, 256, 512, 1024, 4096)
 
 
 @attrs.frozen
-class GaussianAccountant(Accountant):
+class GaussianAccountant(ScalarAccountant):
     """Exact accounting of Gaussian losses.
 
     >>> GaussianAccountant().epsilon([Gaussian(mu=0.1)], delta=1e-6)  # doctest: +ELLIPSIS
@@ -36,20 +35,15 @@ class GaussianAccountant(Accountant):
 
     name = "gdp"
 
-    def supports(self, loss: PrivacyLoss) -> bool:
-        return isinstance(loss, Gaussian)
+    def cost(self, loss: PrivacyLoss) -> Fraction | None:
+        """mu²."""
+        return Fraction(loss.mu) ** 2 if isinstance(loss, Gaussian) else None
 
-    def epsilon(self, losses: Sequence[PrivacyLoss], delta: float) -> float:
-        check_delta(delta)
-        return gaussian_epsilon(_squared(losses), delta)
+    def epsilon_of(self, total: Fraction, delta: float) -> float:
+        return gaussian_epsilon(total, delta)
 
     def delta(self, losses: Sequence[PrivacyLoss], epsilon: float) -> float:
-        return gaussian_delta(_squared(losses), epsilon)
-
-
-def _squared(losses: Sequence[PrivacyLoss]) -> Fraction:
-    """mu² of the composition, without rounding."""
-    return sum((Fraction(loss.mu) ** 2 for loss in losses if isinstance(loss, Gaussian)), Fraction(0))
+        return gaussian_delta(self.total(losses), epsilon)
 
 
 def gaussian_delta(mu_squared: Fraction, epsilon: float) -> float:

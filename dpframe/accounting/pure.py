@@ -8,15 +8,14 @@ from fractions import Fraction
 
 import attrs
 
-from dpframe.interfaces import Accountant
+from dpframe.accounting.scalar import ScalarAccountant
 from dpframe.losses import PrivacyLoss, Pure
-from dpframe.validators import check_delta
 
 ROUNDING = 1e-12  # far above the rounding of a few operations
 
 
 @attrs.frozen
-class PureAccountant(Accountant):
+class PureAccountant(ScalarAccountant):
     """Basic composition of losses that are, or imply, pure differential privacy.
 
     >>> PureAccountant().epsilon([Pure(epsilon=0.5), Pure(epsilon=0.25)], delta=0.0)
@@ -25,12 +24,12 @@ class PureAccountant(Accountant):
 
     name = "pure"
 
-    def supports(self, loss: PrivacyLoss) -> bool:
-        return _pure(loss) is not None
+    def cost(self, loss: PrivacyLoss) -> Fraction | None:
+        """epsilon."""
+        pure = next((weaker for weaker in (loss, *loss.implies()) if isinstance(weaker, Pure)), None)
+        return None if pure is None else Fraction(pure.epsilon)
 
-    def epsilon(self, losses: Sequence[PrivacyLoss], delta: float) -> float:
-        check_delta(delta)
-        total = sum((Fraction(pure.epsilon) for loss in losses if (pure := _pure(loss))), Fraction(0))
+    def epsilon_of(self, total: Fraction, delta: float) -> float:
         rounded = float(total)
         return rounded if Fraction(rounded) >= total else math.nextafter(rounded, math.inf)
 
@@ -40,7 +39,3 @@ class PureAccountant(Accountant):
             return 0.0
         exact = -math.expm1(epsilon - total) / (1.0 + math.exp(-total))  # randomised response is the worst case
         return min(1.0, exact * (1.0 + ROUNDING))
-
-
-def _pure(loss: PrivacyLoss) -> Pure | None:
-    return next((weaker for weaker in (loss, *loss.implies()) if isinstance(weaker, Pure)), None)

@@ -16,15 +16,14 @@ from fractions import Fraction
 
 import attrs
 
-from dpframe.interfaces import Accountant
+from dpframe.accounting.scalar import ScalarAccountant
 from dpframe.losses import ZCDP, PrivacyLoss
-from dpframe.validators import check_delta
 
 ROUNDING = 1e-12  # far above the rounding of a handful of operations, far below anything of interest
 
 
 @attrs.frozen
-class ZcdpAccountant(Accountant):
+class ZcdpAccountant(ScalarAccountant):
     """Composition of losses that are, or imply, concentrated differential privacy.
 
     >>> from dpframe.losses import Gaussian, Pure
@@ -34,12 +33,13 @@ class ZcdpAccountant(Accountant):
 
     name = "zcdp"
 
-    def supports(self, loss: PrivacyLoss) -> bool:
-        return _rho(loss) is not None
+    def cost(self, loss: PrivacyLoss) -> Fraction | None:
+        """rho."""
+        found = next((weaker for weaker in (loss, *loss.implies()) if isinstance(weaker, ZCDP)), None)
+        return None if found is None else Fraction(found.rho)
 
-    def epsilon(self, losses: Sequence[PrivacyLoss], delta: float) -> float:
-        check_delta(delta)
-        rho = _total(losses)
+    def epsilon_of(self, total: Fraction, delta: float) -> float:
+        rho = _rounded_up(total)
         if rho == 0.0:
             return 0.0
         if delta == 0.0:
@@ -48,7 +48,7 @@ class ZcdpAccountant(Accountant):
         return max(0.0, best * (1 + ROUNDING))
 
     def delta(self, losses: Sequence[PrivacyLoss], epsilon: float) -> float:
-        rho = _total(losses)
+        rho = _rounded_up(self.total(losses))
         if rho == 0.0:
             return 0.0
         best = _smallest(lambda alpha: (alpha - 1) * (alpha * rho - epsilon) + _credit(alpha))
@@ -72,10 +72,5 @@ def _smallest(value: Callable[[float], float]) -> float:
     return min(float(found.fun), at(grid[start]))
 
 
-def _rho(loss: PrivacyLoss) -> ZCDP | None:
-    return next((weaker for weaker in (loss, *loss.implies()) if isinstance(weaker, ZCDP)), None)
-
-
-def _total(losses: Sequence[PrivacyLoss]) -> float:
-    exact = sum((Fraction(found.rho) for loss in losses if (found := _rho(loss))), Fraction(0))
-    return float(exact) * (1 + ROUNDING)
+def _rounded_up(total: Fraction) -> float:
+    return float(total) * (1 + ROUNDING)

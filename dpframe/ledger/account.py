@@ -1,0 +1,185 @@
+"""A data set of a ledger as a run meets it: calibrate with its accountant, reserve, record the outcome."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from dpframe.accounting import PureAccountant
+from dpframe.accounting.calibrate import largest_scale
+from dpframe.budget import Budget, told
+from dpframe.errors import BudgetExceeded, LedgerError, PlanError
+from dpframe.ledger import Ledger
+from dpframe.ledger.chain import Entry
+from dpframe.ledger.dataset import Dataset
+from dpframe.ledger.filters import ACCOUNTANTS, worst_case, written
+from dpframe.ledger.store import Transaction
+from dpframe.plan import Plan
+from dpframe.result import Charge, Result
+
+
+@attrs.frozen(kw_only=True)
+class Account:
+    """One data set of one ledger, for one run."""
+
+    ledger: Ledger
+    dataset: Dataset
+    run: str = attrs.field(factory=lambda: secrets.token_hex(16))
+
+    @classmethod
+    @contextmanager
+    def open(cls, ledger: Any, dataset: Any) -> Iterator[Account]:
+        """The account that the arguments of a run name, for the time of the run."""
+        if ledger is None or dataset is None:
+            raise PlanError("a run against a ledger needs both: ledger='budget.db' and dataset='its name there'.")
+        found = Ledger.open(ledger)
+        with found._store.held():
+            yield cls(ledger=found, dataset=found.dataset(dataset))
+
+    def calibrated(self, plan: Plan) -> Plan:
+        """The plan priced by the data set's accountant; raises PlanError where it promises something else.
+
+        A plan with delta=0 promises a pure guarantee, which "pure" alone computes; what it costs the data set is
+        composed by the data set's accountant all the same.
+        """
+        self.dataset.check_rows(plan.rows)
+        if plan.accountant not in ("auto", self.dataset.accountant):
+            raise PlanError(
+                f"data set {self.dataset.name!r} is kept with the accountant {self.dataset.accountant!r}, but the plan "
+                f"says accountant={plan.accountant!r}. Nothing was charged. Leave it out of the plan."
+            )
+        chosen = PureAccountant.name if plan.budget.delta == 0.0 else self.dataset.accountant
+        try:
+            priced = attrs.evolve(plan, accountant=chosen)
+            self.dataset.filter.accountant.total(worst_case(priced.pricing.all_losses))
+        except PlanError as error:
+            told = f"data set {self.dataset.name!r} is kept with the accountant {self.dataset.accountant!r}: {error}"
+            if isinstance(error, BudgetExceeded):
+                raise BudgetExceeded(told, asked=error.asked, allowed=error.allowed, delta=error.delta) from None
+            raise PlanError(told) from None
+        return priced
+
+    def reserve(self, plan: Plan, content_hash: str) -> Charge:
+        """Charge the whole plan, on disk before this returns; raises BudgetExceeded, and charges nothing, where it does
+        not fit."""
+        with self.ledger._writing() as transaction:
+            now, total, entry = self._enter(transaction, plan, content_hash)
+        if entry is None:
+            raise _refusal(plan, now, total)
+        return self._charge(entry, entry.number, total)
+
+    def _enter(self, transaction: Transaction, plan: Plan, content_hash: str) -> tuple[Dataset, Fraction, Entry | None]:
+        """The data set before the run, its total with it, and the entry that was added; None where it does not fit."""
+        now = self.ledger._dataset(transaction, self.dataset.name)
+        if not now.same_terms(self.dataset):
+            raise LedgerError(f"{self.ledger.told} was exchanged for another one during the run. Nothing was charged.")
+        accountant = now.filter.accountant
+        cost = accountant.total(worst_case(plan.pricing.all_losses))
+        total = now.total + cost
+        if not now.filter.fits(total):
+            return now, total, None
+        content = {
+            "run": self.run,
+            "plan": content_hash,
+            "losses": {
+                step: [written(loss, accountant) for loss in parts] for step, parts in plan.pricing.losses.items()
+            },
+            "cost": str(cost),
+            "epsilon": now.filter.epsilon(total),
+            "total": str(total),
+            "runs": now.runs + 1,
+        }
+        entry = self.ledger._append(transaction, dataset=now.name, kind="reserved", content=content)
+        return now, total, entry
+
+    def released(self, charge: Charge, result: Result) -> Charge:
+        """Record that a run was completed, with a hash of its values."""
+        return self._outcome("released", charge, {"released": attrs.evolve(result, charge=charge).fingerprint})
+
+    def failed(self, charge: Charge, step: str | None) -> Charge:
+        """Record that a run failed; its charge stands."""
+        return self._outcome("failed", charge, {"step": step or ""})
+
+    def _outcome(self, kind: str, charge: Charge, content: dict[str, Any]) -> Charge:
+        with self.ledger._writing() as transaction:
+            now = self.ledger._dataset(transaction, charge.dataset)
+            state = {"run": charge.run, **content, "total": str(now.total), "runs": now.runs}
+            entry = self.ledger._append(transaction, dataset=now.name, kind=kind, content=state, timed=False)
+        return self._charge(entry, charge.entry, now.total)
+
+    def _charge(self, entry: Entry, reserved: int, total: Fraction) -> Charge:
+        found = self.dataset.filter
+        return Charge(
+            dataset=self.dataset.name,
+            run=self.run,
+            entry=reserved,
+            head=entry.hash,
+            budget=found.budget,
+            spent=found.spent(total),
+            remaining=found.remaining(total),
+        )
+
+
+def _refusal(plan: Plan, dataset: Dataset, total: Fraction) -> BudgetExceeded:
+    """What was asked, what is composed so far, what is left, and how much of this plan would fit."""
+    asked, limit = dataset.filter.epsilon(total), dataset.budget
+    remaining, fitting = dataset.remaining, affordable(plan, dataset)
+    many = f"{dataset.runs} earlier run" + ("" if dataset.runs == 1 else "s")
+    if fitting is None:
+        advice = "No budget of this plan fits any more."
+    else:
+        scale, budget = fitting
+        advice = (
+            f"This plan fits when its levels are scaled to at most {told(scale, up=False)} of what they are: give it "
+            f"dp.Budget(epsilon={budget.epsilon!r}, delta={budget.delta!r})."
+        )
+    return BudgetExceeded(
+        f"with this plan, data set {dataset.name!r} would reach epsilon={told(asked)} at delta={told(limit.delta)}; "
+        f"its budget is epsilon={told(limit.epsilon)} (epsilon={told(dataset.spent.epsilon)} composed over {many}, "
+        f"{dataset.accountant}; left for another plan: epsilon={told(remaining.epsilon, up=False)} at the same delta). "
+        f"Nothing was charged, read or drawn. {advice}",
+        asked=asked,
+        allowed=limit.epsilon,
+        delta=limit.delta,
+        remaining=remaining,
+        affordable=None if fitting is None else fitting[1],
+    )
+
+
+def affordable(plan: Plan, dataset: Dataset) -> tuple[float, Budget] | None:
+    """The largest scale of a plan's free levels that still fits, and a budget that gives it; None where there is none.
+
+    The budget is in six digits, rounded down, and was tried.
+    """
+    free = next((step for step, _ in plan.releases if step.level is None), None)
+    if free is None:
+        return None
+    accountant, limit = dataset.filter.accountant, dataset.budget.epsilon
+
+    def epsilon_at(scale: float) -> float:
+        losses = [loss for parts in plan.losses_at(scale).values() for loss in parts]
+        return dataset.filter.epsilon(dataset.total + accountant.total(worst_case(losses)))
+
+    present = plan.pricing.levels[free.name] / free.weight
+    scale = largest_scale(epsilon_at, limit)
+    if scale is None:
+        return None
+    losses = [loss for parts in plan.losses_at(scale).values() for loss in parts]
+    epsilon = ACCOUNTANTS[plan.accountant].epsilon(worst_case(losses), plan.budget.delta)
+    for shrink in (1.0, 1 - 1e-6, 1 - 1e-4, 0.99):
+        rounded = float(told(epsilon * shrink, up=False))
+        if rounded == 0.0:
+            return None
+        try:
+            budget = Budget(epsilon=rounded, delta=plan.budget.delta)
+            smaller = attrs.evolve(plan, budget=budget)
+        except PlanError:
+            return None
+        if dataset.filter.fits(dataset.total + accountant.total(worst_case(smaller.pricing.all_losses))):
+            return scale / present, budget
+    return None

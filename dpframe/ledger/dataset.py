@@ -1,0 +1,170 @@
+"""A data set of a ledger: the terms that were fixed when it was added, and what was spent since."""
+
+from __future__ import annotations
+
+import unicodedata
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from dpframe import validators
+from dpframe.budget import Budget
+from dpframe.errors import LedgerError, PlanError
+from dpframe.ledger.chain import Entry
+from dpframe.ledger.filters import ACCOUNTANTS, Filter
+from dpframe.rows import MAX_CONTRIBUTIONS, NEIGHBORS, Rows
+
+LONGEST_NAME = 200
+
+
+def check_name(name: Any) -> str:
+    """A name that looks the same only to itself."""
+    if (
+        not isinstance(name, str)
+        or not 0 < len(name) <= LONGEST_NAME
+        or not name.isprintable()
+        or name != name.strip()
+        or name != unicodedata.normalize("NFC", name)
+    ):
+        raise PlanError(
+            f"the name of a data set must be 1 to {LONGEST_NAME} printable characters, without spaces at its ends and "
+            f"in composed form (NFC); got {name!r}."
+        )
+    return name
+
+
+def same_name(name: str) -> str:
+    """What names that people would mix up have in common."""
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
+@attrs.frozen(kw_only=True)
+class Dataset:
+    """A data set as it stands.
+
+    Args:
+        name: its name in the ledger.
+        neighbors: the neighbouring relation that every plan must have.
+        contributions: the most rows that one person has; plans must say the same.
+        runs: how many runs were charged.
+        total: the exact sum of their costs, in the accountant's own measure.
+        entry: the number of its last entry.
+    """
+
+    name: str
+    neighbors: str
+    contributions: int
+    runs: int
+    total: Fraction
+    entry: int
+    _filter: Filter = attrs.field(alias="filter")
+
+    @classmethod
+    def of(cls, terms: Entry, last: Entry) -> Dataset:
+        """From the entry that added it and its last one."""
+        try:
+            fixed, state = terms.content, last.content
+            return cls(
+                name=terms.dataset,
+                neighbors=fixed["neighbors"],
+                contributions=fixed["contributions"],
+                runs=state["runs"],
+                total=Fraction(state["total"]),
+                entry=last.number,
+                filter=Filter(
+                    budget=Budget(**fixed["budget"]),
+                    accountant=ACCOUNTANTS[fixed["accountant"]],
+                    capacity=Fraction(fixed["capacity"]),
+                ),
+            )
+        except (KeyError, TypeError, ValueError, ZeroDivisionError):
+            raise LedgerError(f"entries {terms.number} and {last.number} are not those of a data set.") from None
+
+    @property
+    def filter(self) -> Filter:
+        """What decides whether a run still fits."""
+        return self._filter
+
+    @property
+    def budget(self) -> Budget:
+        """What all runs together may spend."""
+        return self._filter.budget
+
+    @property
+    def accountant(self) -> str:
+        """The accountant that composes its runs."""
+        return self._filter.accountant.name
+
+    @property
+    def spent(self) -> Budget:
+        """What all runs so far have spent, as the accountant computes it: epsilon at the data set's delta.
+
+        Where later runs were chosen by the results of earlier ones, what is guaranteed is the budget; this tells how
+        much of it is used.
+        """
+        return self._filter.spent(self.total)
+
+    @property
+    def remaining(self) -> Budget:
+        """The largest budget, at the data set's delta, of a plan that would still fit.
+
+        Guarantees do not add up in epsilon: with zcdp and gdp this is more than the budget's epsilon minus `spent`.
+        """
+        return self._filter.remaining(self.total)
+
+    @property
+    def left(self) -> float:
+        """The share of the budget that is left, in the measure that adds up."""
+        return max(0.0, 1.0 - float(self.total / self._filter.capacity))
+
+    def same_terms(self, other: Dataset) -> bool:
+        """Whether both were added alike, whatever was spent since."""
+        return attrs.evolve(self, runs=other.runs, total=other.total, entry=other.entry) == other
+
+    def check_rows(self, rows: Rows) -> None:
+        """Raise PlanError where a plan promises something else."""
+        for field, asked, fixed in (
+            ("neighbors", rows.neighbors, self.neighbors),
+            ("contributions", rows.contributions, self.contributions),
+        ):
+            if asked != fixed:
+                raise PlanError(
+                    f"data set {self.name!r} has {field}={fixed!r}, but the plan has {field}={asked!r}: their "
+                    f"guarantees cannot be added up. Nothing was charged. Use dp.Rows({field}={fixed!r}, ...)."
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        return {
+            "name": self.name,
+            "budget": attrs.asdict(self.budget),
+            "accountant": self.accountant,
+            "neighbors": self.neighbors,
+            "contributions": self.contributions,
+            "runs": self.runs,
+            "spent": attrs.asdict(self.spent),
+            "remaining": attrs.asdict(self.remaining),
+            "left": self.left,
+            "entry": self.entry,
+        }
+
+
+def terms(budget: Any, neighbors: Any, accountant: str | None, contributions: Any) -> dict[str, Any]:
+    """The content of the entry that adds a data set; raises PlanError where the terms make no sense."""
+    if not isinstance(budget, Budget):
+        raise PlanError(f"budget must be a dp.Budget; got {type(budget).__name__}.")
+    if neighbors not in NEIGHBORS:
+        raise PlanError(f"neighbors must be one of {', '.join(map(repr, NEIGHBORS))}; got {neighbors!r}.")
+    if not validators.is_int(contributions) or not 1 <= contributions <= MAX_CONTRIBUTIONS:
+        raise PlanError(f"contributions must be an integer from 1 to {MAX_CONTRIBUTIONS}; got {contributions!r}.")
+    chosen = Filter.of(budget, Filter.default(budget) if accountant is None else accountant)
+    return {
+        "budget": attrs.asdict(budget),
+        "accountant": chosen.accountant.name,
+        "neighbors": neighbors,
+        "contributions": int(contributions),
+        "capacity": str(chosen.capacity),
+        "total": "0",
+        "runs": 0,
+    }

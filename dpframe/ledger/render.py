@@ -1,0 +1,138 @@
+"""Ledgers for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import attrs
+
+from dpframe.budget import told
+from dpframe.ledger.chain import Entry
+from dpframe.ledger.dataset import Dataset
+from dpframe.ledger.filters import read
+from dpframe.losses import ModelBased
+from dpframe.render import Printable, pairs, table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from dpframe.ledger.verify import Verified
+
+WIDTH = 24  # characters of a bar
+
+
+def render_ledger(place: str, head: str, datasets: Sequence[Dataset]) -> RenderableType:
+    """Every data set with what is left of it."""
+    from rich.console import Group
+    from rich.text import Text
+
+    parts: list[RenderableType] = [Text(f"Ledger {place}", style="bold")]
+    if not datasets:
+        parts.append(Text("  no data sets yet; add one with ledger.add, or dpframe ledger create"))
+    for dataset in datasets:
+        parts += [Text(), Text(dataset.name, style="bold"), pairs(described(dataset))]
+    return Group(*parts, Text(), Text(f"Head: {head}", style="dim"))
+
+
+def described(dataset: Dataset) -> dict[str, str]:
+    """A data set in words."""
+    runs, rows = counted(dataset.runs, "run"), counted(dataset.contributions, "row")
+    return {
+        "Left": bar(dataset.left),
+        "Budget": f"{dataset.budget} ({dataset.accountant})",
+        "Spent": f"epsilon={told(dataset.spent.epsilon)} over {runs}",
+        "Fits": f"a plan of up to epsilon={told(dataset.remaining.epsilon, up=False)} at the same delta",
+        "People": f"{dataset.neighbors}, at most {rows} each",
+    }
+
+
+def counted(number: int, what: str) -> str:
+    """So many of something.
+
+    >>> counted(1, "run"), counted(2, "run")
+    ('1 run', '2 runs')
+    """
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
+def bar(share: float) -> str:
+    """A share as a bar and a percentage, rounded down.
+
+    >>> bar(0.5)
+    '████████████░░░░░░░░░░░░ 50 %'
+    """
+    full = int(WIDTH * share)
+    return "█" * full + "░" * (WIDTH - full) + f" {int(100 * share)} %"
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class History(Printable, Sequence[Entry]):
+    """Entries of a ledger, in order."""
+
+    entries: tuple[Entry, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> Entry: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Entry]: ...
+
+    def __getitem__(self, index: int | slice) -> Entry | Sequence[Entry]:
+        return self.entries[index]
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        return {"entries": [{**attrs.asdict(entry), "body": entry.stored} for entry in self.entries]}
+
+    def __rich__(self) -> RenderableType:
+        return table([_cells(entry) for entry in self.entries])
+
+
+def _cells(entry: Entry) -> dict[str, str]:
+    content = entry.content
+    return {
+        "entry": str(entry.number),
+        "time (UTC)": content["time"][:19].replace("T", " "),
+        "data set": entry.dataset,
+        "what": entry.kind,
+        "run": content.get("run", "")[:8],
+        "details": _details(entry.kind, content),
+        "hash": entry.hash[:12] + "…",
+    }
+
+
+def _details(kind: str, content: dict[str, Any]) -> str:
+    match kind:
+        case "created":
+            return "with a key" if content["keyed"] else "without a key"
+        case "dataset":
+            budget = content["budget"]
+            limit = f"epsilon={told(budget['epsilon'])}, delta={told(budget['delta'])}"
+            return f"{limit}, {content['accountant']}, {content['neighbors']}, contributions={content['contributions']}"
+        case "reserved":
+            losses = [read(loss) for parts in content["losses"].values() for loss in parts]
+            summed = ", ".join(str(loss) for loss in losses if not isinstance(loss, ModelBased)) or "nothing"
+            apart = "".join(f"; not summed: {loss}" for loss in losses if isinstance(loss, ModelBased))
+            return f"{summed}{apart}; in all epsilon={told(content['epsilon'])}; plan {content['plan'][:12]}…"
+        case "released":
+            return f"values {content['released'][:12]}…"
+        case _:
+            return f"failed in step {content['step']!r}; the charge stands"
+
+
+def render_verified(verified: Verified) -> RenderableType:
+    """What was checked, and what could not be."""
+    checked = "found among the entries" if verified.known else "none given: entries missing at the end go unnoticed"
+    return pairs(
+        {
+            "Verified": f"hashes, numbers, sums and limits of {verified.entries} entries about "
+            f"{counted(verified.datasets, 'data set')} and {counted(verified.runs, 'run')}",
+            "Unfinished": f"{counted(verified.unfinished, 'run')} without a recorded outcome; charges stand anyway",
+            "Noted head": checked,
+            "Head": verified.head,
+        }
+    )

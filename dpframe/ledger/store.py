@@ -1,0 +1,276 @@
+"""Where entries are kept: a small interface, and SQLite behind it.
+
+A store holds one table of entries that are only ever added. Every operation opens a connection of its own, so that a
+ledger can be used from several threads and across a fork.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from dpframe.errors import LedgerError
+from dpframe.ledger.chain import Entry
+
+if TYPE_CHECKING:
+    import sqlite3
+
+TABLE = "dpframe_ledger"
+COLUMNS = "number, dataset, kind, body, previous, hash"
+PATIENCE = 30.0  # seconds to wait for others who are writing
+UNSURE = "Nothing was read or drawn. Whether the entry was still written is told by the ledger's history."
+
+
+class LedgerExists(LedgerError):
+    """There is something where a ledger should be created."""
+
+
+class Transaction(ABC):
+    """Entries as they are at one moment."""
+
+    @abstractmethod
+    def rows(self, condition: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """The stored rows under a condition in SQL, with ? for values."""
+
+    @abstractmethod
+    def append(self, entry: Entry) -> None:
+        """Add an entry. It stands once the transaction has ended without an error."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise LedgerError where the store itself is damaged."""
+
+    def entries(self, condition: str = "", *values: Any) -> Iterator[Entry]:
+        """Entries in the order of their numbers."""
+        return map(Entry.of, self.rows(f"{condition} ORDER BY number", *values))
+
+    def first(self, dataset: str) -> Entry | None:
+        return self._one("WHERE dataset = ? ORDER BY number LIMIT 1", dataset)
+
+    def last(self, dataset: str | None = None) -> Entry | None:
+        """The last entry of all, or of a data set."""
+        if dataset is None:
+            return self._one("ORDER BY number DESC LIMIT 1")
+        return self._one("WHERE dataset = ? ORDER BY number DESC LIMIT 1", dataset)
+
+    def _one(self, condition: str, *values: Any) -> Entry | None:
+        return next(map(Entry.of, self.rows(condition, *values)), None)
+
+
+class Store(ABC):
+    """A place for one ledger."""
+
+    @property
+    @abstractmethod
+    def told(self) -> str:
+        """Its name in messages; holds no password."""
+
+    @abstractmethod
+    def create(self) -> AbstractContextManager[Transaction]:
+        """A transaction in which the table is made; LedgerExists where there is one already."""
+
+    @abstractmethod
+    def read(self) -> AbstractContextManager[Transaction]:
+        """A transaction that sees one state of the ledger."""
+
+    @abstractmethod
+    def write(self) -> AbstractContextManager[Transaction]:
+        """A transaction that nobody else writes during; all of it, on disk, when it ends, or nothing of it."""
+
+    def held(self) -> AbstractContextManager[None]:
+        """Several transactions in a row, where that saves the store some tidying up between them."""
+        return nullcontext()
+
+
+def open_store(target: str | Path) -> Store:
+    """The store that a path or a URL names."""
+    if isinstance(target, str) and target.startswith(("postgresql://", "postgres://")):
+        from dpframe.ledger.postgres import PostgresStore
+
+        return PostgresStore(url=target)
+    if isinstance(target, str) and "://" in target:
+        raise LedgerError(f"a ledger is a file or a postgresql:// URL; got {target.partition('://')[0]}://….")
+    if not isinstance(target, str | os.PathLike) or not str(target) or "\0" in str(target):
+        raise LedgerError(f"a ledger is the path of a file or a postgresql:// URL; got {target!r}.")
+    try:
+        return SqliteStore(path=Path(target).resolve())
+    except (OSError, RuntimeError) as error:  # links in a circle
+        raise LedgerError(f"{target} cannot be opened: {error}. Nothing was charged.") from None
+
+
+SCHEMA = (
+    f"""CREATE TABLE {TABLE} (number INTEGER PRIMARY KEY, dataset TEXT NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL,
+    previous TEXT NOT NULL, hash TEXT NOT NULL)""",
+    f"CREATE INDEX {TABLE}_dataset ON {TABLE} (dataset, number)",
+    *(
+        f"CREATE TRIGGER {TABLE}_{change} BEFORE {change} ON {TABLE} BEGIN SELECT RAISE(ABORT, 'append only'); END"
+        for change in ("update", "delete")
+    ),
+)
+
+
+@attrs.frozen(kw_only=True)
+class SqliteStore(Store):
+    """A ledger in one file, through the standard library.
+
+    With a write-ahead log and synchronous=EXTRA a commit returns once it is on disk. The log is merged into the file by
+    the last one who closes it; what a crash leaves beside the file, the next one who opens it takes in. Where a file
+    system has no such logs, SQLite keeps a rollback journal, as safe and a little slower.
+    """
+
+    path: Path
+    patience: float = PATIENCE
+
+    @property
+    def told(self) -> str:
+        return str(self.path)
+
+    @contextmanager
+    def create(self) -> Iterator[Transaction]:
+        import sqlite3
+
+        with self._errors(), self._connection("rwc") as connection:
+            with self._transaction(connection, "BEGIN IMMEDIATE") as transaction:
+                if connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+                    raise LedgerExists(f"{self.told} exists already; open it, or choose another name.")
+                for statement in SCHEMA:
+                    connection.execute(statement)
+                yield transaction
+            with suppress(sqlite3.OperationalError):  # somebody else is using it already: the next time, or never
+                connection.execute("PRAGMA journal_mode = WAL")
+
+    @contextmanager
+    def read(self) -> Iterator[Transaction]:
+        with self._errors(), self._connection("rw") as connection, self._transaction(connection, "BEGIN") as found:
+            yield found
+
+    @contextmanager
+    def write(self) -> Iterator[Transaction]:
+        with (
+            self._errors(),
+            self._connection("rw") as connection,
+            self._transaction(connection, "BEGIN IMMEDIATE") as found,
+        ):
+            yield found
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """A connection that stays open, so that nobody else is the last one and merges the log."""
+        import sqlite3
+
+        with self._errors():
+            connection = self._connect("rw")
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+        try:
+            yield
+        finally:
+            with suppress(sqlite3.Error):  # by now there may be a result, which is paid for
+                connection.close()
+
+    @contextmanager
+    def _connection(self, mode: str) -> Iterator[sqlite3.Connection]:
+        connection = self._connect(mode)
+        try:
+            connection.execute("PRAGMA synchronous = EXTRA")
+            yield connection
+        finally:
+            connection.close()
+
+    def _connect(self, mode: str) -> sqlite3.Connection:
+        import sqlite3
+
+        try:
+            self._check_file(mode)
+            address = f"{self.path.as_uri()}?mode={mode}{self._still()}"
+        except OSError as error:
+            raise LedgerError(f"{self.told} cannot be opened: {error.strerror}. Nothing was charged.") from None
+        return sqlite3.connect(address, uri=True, timeout=self.patience, isolation_level=None)
+
+    def _still(self) -> str:
+        """A file without a log, in a directory where none can be made, can only be read as one that does not change."""
+        logs = (self.path.with_name(self.path.name + suffix) for suffix in ("-wal", "-journal"))
+        still = (
+            self.path.exists() and not os.access(self.path.parent, os.W_OK) and not any(log.exists() for log in logs)
+        )
+        return "&immutable=1" if still else ""
+
+    def _check_file(self, mode: str) -> None:
+        if mode == "rw" and not self.path.exists():
+            raise LedgerError(
+                f"there is no ledger {self.told}. Nothing was charged. Create it with dp.Ledger.create, or with "
+                "dpframe ledger create."
+            )
+        if self.path.is_dir():
+            raise LedgerError(f"{self.told} is a directory; a ledger is a file.")
+        if self.path.exists() and self.path.stat().st_nlink > 1:
+            raise LedgerError(
+                f"{self.told} has other names (hard links). Nothing was charged. After a crash, what belongs to the "
+                "one name would not be found by another; leave one of them."
+            )
+
+    @contextmanager
+    def _transaction(self, connection: sqlite3.Connection, begin: str) -> Iterator[Transaction]:
+        import sqlite3
+
+        connection.execute(begin)
+        try:
+            yield _SqliteTransaction(connection=connection)
+        except BaseException:
+            with suppress(sqlite3.Error):  # some errors have rolled back already
+                connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Errors of SQLite in words."""
+        import sqlite3
+
+        try:
+            yield
+        except sqlite3.Error as error:
+            name = getattr(error, "sqlite_errorname", type(error).__name__)
+            raise LedgerError(f"{self.told} {_meaning(name, str(error))} ({name}).") from error
+
+
+@attrs.frozen(kw_only=True)
+class _SqliteTransaction(Transaction):
+    connection: sqlite3.Connection
+
+    def rows(self, condition: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        yield from self.connection.execute(f"SELECT {COLUMNS} FROM {TABLE} {condition}", values)
+
+    def append(self, entry: Entry) -> None:
+        self.connection.execute(f"INSERT INTO {TABLE} ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", entry.row)
+
+    def check(self) -> None:
+        found = [line for (line,) in self.connection.execute("PRAGMA integrity_check")]
+        if found != ["ok"]:
+            raise LedgerError(f"the database file is damaged: {found[0]}.")
+
+
+MEANINGS = {
+    "SQLITE_FULL": "cannot be written: the disk is full. Nothing was charged, and nothing of the ledger is lost",
+    "SQLITE_READONLY": "cannot be written: it, or its directory, is read-only. Nothing was charged",
+    "SQLITE_CANTOPEN": "cannot be opened: look at its permissions and those of its directory. Nothing was charged",
+    "SQLITE_PERM": "cannot be opened: look at its permissions. Nothing was charged",
+    "SQLITE_AUTH": "cannot be opened: look at its permissions. Nothing was charged",
+    "SQLITE_BUSY": "is locked by another process, which did not end in time. Nothing was charged; try again",
+    "SQLITE_LOCKED": "is locked by another process, which did not end in time. Nothing was charged; try again",
+    "SQLITE_NOTADB": "is not a ledger: it is not an SQLite file. Nothing was charged",
+    "SQLITE_CORRUPT": "is damaged. Nothing was charged. Restore a copy and verify it with a head that you noted",
+    "SQLITE_IOERR": f"could not be read or written: an error of the disk. {UNSURE[:-1]}",
+}
+
+
+def _meaning(name: str, message: str) -> str:
+    if "no such table" in message:
+        return "is not a ledger: it holds other tables, or none. Nothing was charged"
+    found = next((text for code, text in MEANINGS.items() if name.startswith(code)), None)
+    return found or f"cannot be used: {message}. Nothing was charged"

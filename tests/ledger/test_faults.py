@@ -1,0 +1,414 @@
+"""Faults at every point of a run, and of everything around it: charged or not, always told, nothing lost."""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import signal
+import sqlite3
+import warnings
+from collections.abc import Callable
+from contextlib import closing
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpframe as dp
+from dpframe import noise, runner
+from dpframe.ledger import chain, store
+from dpframe.ledger.account import Account
+from dpframe.ledger.store import TABLE, SqliteStore
+from tests.ledger.common import DATA, NAME, kinds, make, plan, tamper
+from tests.mechanisms import Failing, registered
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of newer Pythons, where threads run
+Act = Callable[[], Any]
+
+
+def at(owner: Any, name: str, act: Act, *, after: bool = False) -> Callable[[pytest.MonkeyPatch], None]:
+    """Something that happens just before, or just after, a function does its work."""
+
+    def plant(monkeypatch: pytest.MonkeyPatch) -> None:
+        real = getattr(owner, name)
+
+        def planted(*arguments: Any, **named: Any) -> Any:
+            if not after:
+                act()
+            found = real(*arguments, **named)
+            if after:
+                act()
+            return found
+
+        monkeypatch.setattr(owner, name, planted)
+
+    return plant
+
+
+POINTS: dict[str, tuple[Any, str, bool, list[str]]] = {
+    "before the reservation": (Account, "reserve", False, []),
+    "while the reservation is written": (store._SqliteTransaction, "append", True, []),
+    "after the reservation": (Account, "reserve", True, ["reserved"]),
+    "during the reading": (runner, "accumulate", True, ["reserved"]),
+    "during the draw": (noise.Keystream, "take", True, ["reserved"]),
+    "before the recording": (Account, "released", False, ["reserved"]),
+    "after the recording": (Account, "released", True, ["reserved", "released"]),
+}
+"""Function, before or after it, and what the ledger must show of a run that ends there."""
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def in_a_child(work: Act) -> int:
+    """The signal that a process of its own ended by, or its exit code, negative for signals."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+            os._exit(0)
+        except BaseException:
+            os._exit(70)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_run_killed_at_any_point_leaves_its_charge_once_it_was_reserved(
+    point: str, path: Path, ledger: dp.Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, name, after, expected = POINTS[point]
+    file = tmp_path / "result.json"
+    with monkeypatch.context() as planted:
+        at(owner, name, die, after=after)(planted)
+        ended = in_a_child(lambda: plan().run(DATA, ledger=path, dataset=NAME).to_json(file))
+    assert -signal.SIGKILL == ended
+    assert not file.exists()
+    assert expected == kinds(ledger)
+    assert expected.count("reserved") == ledger.verify().runs
+    result = plan().run(DATA, ledger=path, dataset=NAME)  # the next run works
+    assert ledger.covers(result)
+    assert [*expected, "reserved", "released"] == kinds(ledger)
+    assert 1 + len(expected) // 2 + len(expected) % 2 == ledger.verify().runs
+
+
+class Planted(BaseException):
+    """Not an error that anybody catches, as KeyboardInterrupt is not."""
+
+
+def interrupt() -> None:
+    raise Planted
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_run_interrupted_at_any_point_leaves_its_charge_once_it_was_reserved(
+    point: str, path: Path, ledger: dp.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, name, after, expected = POINTS[point]
+    with monkeypatch.context() as planted:
+        at(owner, name, interrupt, after=after)(planted)
+        with pytest.raises(Planted):
+            plan().run(DATA, ledger=path, dataset=NAME)
+    assert expected == kinds(ledger)
+    ledger.verify()
+    plan().run(DATA, ledger=path, dataset=NAME)
+
+
+def fail() -> None:
+    raise OSError("no space left")
+
+
+@pytest.mark.parametrize("point", ["during the reading", "during the draw"])
+def test_what_fails_after_the_reservation_is_recorded_and_the_charge_stands(
+    point: str, path: Path, ledger: dp.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, name, after, _ = POINTS[point]
+    with monkeypatch.context() as planted:
+        at(owner, name, fail, after=after)(planted)
+        with pytest.raises(dp.ReleaseFailed) as caught:
+            plan().run(DATA, ledger=path, dataset=NAME)
+    assert ["reserved", "failed"] == kinds(ledger)
+    assert "moment" == ledger.history()[-1].content["step"]
+    assert [f"Charged to data set '{NAME}', entry 3. Head: {ledger.head}"] == caught.value.__notes__
+    assert (1, 0) == (ledger.verify().runs, ledger.verify().unfinished)
+    assert ledger.dataset(NAME).spent.epsilon > 0.49
+
+
+@pytest.mark.parametrize("point", ["before the recording", "after the recording"])
+def test_a_result_is_returned_with_a_warning_where_its_outcome_cannot_be_recorded(
+    point: str, path: Path, ledger: dp.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, name, after, expected = POINTS[point]
+    with monkeypatch.context() as planted:
+        at(owner, name, fail, after=after)(planted)
+        with pytest.warns(RuntimeWarning, match=r"could not be recorded in the ledger \(no space left\).*stands"):
+            result = plan().run(DATA, ledger=path, dataset=NAME)
+    assert (3, 3) == result["moment"].shape
+    assert result.charge is not None
+    assert expected == kinds(ledger)
+    assert ledger.verify(head=result.charge.head).known
+
+
+def test_a_failure_whose_outcome_cannot_be_recorded_is_still_that_failure(
+    path: Path, ledger: dp.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at(Account, "failed", fail)(monkeypatch)
+    with registered(Failing), pytest.raises(dp.ReleaseFailed), pytest.warns(RuntimeWarning, match="recorded"):
+        plan(0.5, dp.release("a", "failing")).run(DATA, ledger=path, dataset=NAME)
+    assert ["reserved"] == kinds(ledger)
+
+
+def test_a_veto_comes_before_the_reservation(path: Path, ledger: dp.Ledger) -> None:
+    from dpframe import registry
+
+    class Veto:
+        @dp.hookimpl
+        def dpframe_before_charge(self, plan: dp.Plan) -> None:
+            raise dp.PlanError(f"not with {plan.accountant}")
+
+    with registry.observing(Veto()), pytest.raises(dp.PlanError, match="not with zcdp"):
+        plan().run(DATA, ledger=path, dataset=NAME)
+    assert [] == kinds(ledger)
+
+
+# -- the store --------------------------------------------------------------------------------------------------------
+
+
+def test_a_full_disk_charges_nothing_and_loses_nothing(
+    path: Path, ledger: dp.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite's own limit on pages makes the same error as a disk without room."""
+    real = sqlite3.connect
+
+    def small(*arguments: Any, **named: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = real(*arguments, **named)
+        connection.execute("PRAGMA max_page_count = 1")
+        return connection
+
+    head = ledger.head
+    with monkeypatch.context() as planted, warnings.catch_warnings(record=True):
+        planted.setattr(sqlite3, "connect", small)
+        try:
+            for _ in range(20):  # until the pages there are have been filled
+                plan(1e-3).run(DATA, ledger=path, dataset=NAME)
+                head = ledger.head
+            pytest.fail("there was room for all of them")
+        except dp.LedgerError as error:
+            told = str(error)
+    assert "the disk is full. Nothing was charged, and nothing of the ledger is lost (SQLITE_FULL)" in told
+    assert head == ledger.verify().head
+    plan().run(DATA, ledger=path, dataset=NAME)
+
+
+def test_a_file_that_may_not_grow_charges_nothing_and_loses_nothing(path: Path, ledger: dp.Ledger) -> None:
+    head = ledger.head
+
+    def limited() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (512, resource.RLIM_INFINITY))
+        with pytest.raises(dp.LedgerError, match="Nothing was"):
+            plan().run(DATA, ledger=path, dataset=NAME)
+
+    assert 0 == in_a_child(limited)
+    assert head == ledger.verify().head
+    plan().run(DATA, ledger=path, dataset=NAME)
+
+
+def test_a_read_only_file_can_be_read_and_verified_but_not_charged(path: Path, ledger: dp.Ledger) -> None:
+    path.chmod(0o444)
+    path.parent.chmod(0o555)
+
+    def unprivileged() -> None:
+        if os.geteuid() == 0:
+            for folder in path.parents[:4]:
+                folder.chmod(0o755)
+            path.parent.chmod(0o555)
+            os.setuid(65534)
+        assert 2 == ledger.verify().entries
+        with pytest.raises(dp.LedgerError, match=r"read-only\. Nothing was charged"):
+            plan().run(DATA, ledger=path, dataset=NAME)
+        with pytest.raises(dp.LedgerError, match="cannot be opened"):
+            dp.Ledger.create(path.with_name("other.db"))
+
+    try:
+        assert 0 == in_a_child(unprivileged)
+    finally:
+        path.parent.chmod(0o755)
+    assert 2 == ledger.verify().entries
+
+
+def test_a_locked_database_is_waited_for_and_then_told(path: Path, ledger: dp.Ledger) -> None:
+    impatient = dp.Ledger(SqliteStore(path=path, patience=0.05), ledger._chain)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(dp.LedgerError, match=r"is locked by another process.*Nothing was charged; try again"):
+            plan().run(DATA, ledger=impatient, dataset=NAME)
+        other.execute("ROLLBACK")
+    plan().run(DATA, ledger=impatient, dataset=NAME)
+
+
+@pytest.mark.parametrize(
+    ("make_it", "message"),
+    [
+        (lambda path: None, "there is no ledger"),
+        (lambda path: path.mkdir(), "is a directory"),
+        (lambda path: path.write_bytes(b"not a database at all, but long enough" * 50), "not an SQLite file"),
+        (lambda path: path.touch(), "holds other tables, or none"),
+        (lambda path: tamper(path, "CREATE TABLE other (x)"), "holds other tables, or none"),
+    ],
+    ids=["nothing", "directory", "other file", "empty file", "other database"],
+)
+def test_what_is_not_a_ledger_is_told(path: Path, make_it: Callable[[Path], None], message: str) -> None:
+    make_it(path)
+    before = path.read_bytes() if path.is_file() else None
+    with pytest.raises(dp.LedgerError, match=message):
+        plan().run(DATA, ledger=path, dataset=NAME)
+    assert before == (path.read_bytes() if path.is_file() else None)
+
+
+def test_an_emptied_table_is_not_a_ledger(path: Path, ledger: dp.Ledger) -> None:
+    tamper(path, f"DELETE FROM {TABLE}")
+    with pytest.raises(dp.LedgerError, match="no first entry"):
+        ledger.verify()
+
+
+def test_paths_that_lead_nowhere_are_told(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    for path in (tmp_path / "a", tmp_path / ("x" * 300), tmp_path / "none" / "budget.db"):
+        for use in (dp.Ledger.open, dp.Ledger.create):
+            with pytest.raises(dp.LedgerError, match=r"cannot be opened|there is no ledger"):
+                use(path)
+
+
+@pytest.mark.parametrize("target", ["", "mysql://host/db", 7, "a\0b"])
+def test_targets_that_make_no_sense_are_told(target: Any) -> None:
+    with pytest.raises(dp.LedgerError, match="a ledger is"):
+        dp.Ledger.open(target)
+
+
+def test_a_damaged_file_is_told(path: Path, ledger: dp.Ledger) -> None:
+    for _ in range(8):
+        plan(0.01).run(DATA, ledger=path, dataset=NAME)
+    whole = path.read_bytes()
+    for start in range(0, len(whole), 4096):
+        path.write_bytes(whole[:start] + bytes(4096) + whole[start + 4096 :])
+        with pytest.raises(dp.LedgerError):
+            ledger.verify()
+
+
+def test_a_newer_format_is_refused_and_an_older_one_is_read_and_never_rewritten(
+    path: Path, ledger: dp.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan().run(DATA, ledger=path, dataset=NAME)
+    old = list(ledger.history())
+    monkeypatch.setattr(chain, "FORMAT", 2)
+    with pytest.raises(dp.LedgerError, match="format 1, which this version of dpframe can no longer read"):
+        plan().run(DATA, ledger=path, dataset=NAME)
+    monkeypatch.setitem(chain.UPGRADES, 1, lambda content: content)
+    plan().run(DATA, ledger=path, dataset=NAME)
+    assert old == list(ledger.history())[: len(old)]
+    assert 2 == ledger.history()[-1].content["format"]
+    assert 2 == ledger.verify().runs
+    monkeypatch.undo()
+    for use in (lambda: plan().run(DATA, ledger=path, dataset=NAME), lambda: dp.Ledger.open(path)):
+        with pytest.raises(dp.LedgerError, match=r"format 2; this version .* Install a newer dpframe"):
+            use()
+
+
+def test_a_clock_that_went_backwards_charges_nothing(
+    path: Path, ledger: dp.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as planted:
+        planted.setattr(chain, "now", lambda: "2020-01-01T00:00:00.000000+00:00")
+        with pytest.raises(dp.LedgerError, match="the clock says 2020-01-01T00:00:00"):
+            plan().run(DATA, ledger=path, dataset=NAME)
+    assert [] == kinds(ledger)
+    written = ledger.history()[-1].content["time"]
+    slightly = (datetime.fromisoformat(written) - timedelta(minutes=4)).isoformat(timespec="microseconds")
+    monkeypatch.setattr(chain, "now", lambda: slightly)
+    plan().run(DATA, ledger=path, dataset=NAME)  # clocks of two machines may differ by less than five minutes
+    assert ["reserved", "released"] == kinds(ledger)
+
+
+def test_an_outcome_is_recorded_whatever_the_clock_says(
+    path: Path, ledger: dp.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = iter([chain.now()])
+    monkeypatch.setattr(chain, "now", lambda: next(times))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plan().run(DATA, ledger=path, dataset=NAME)
+    assert ["reserved", "released"] == kinds(ledger)
+
+
+def test_the_ledger_does_not_tell_how_long_a_run_took(path: Path, ledger: dp.Ledger) -> None:
+    """That may depend on the data: an outcome has the time of the entry before it."""
+    plan().run(DATA, ledger=path, dataset=NAME)
+    with registered(Failing), pytest.raises(dp.ReleaseFailed):
+        plan(0.5, dp.release("a", "failing")).run(DATA, ledger=path, dataset=NAME)
+    reserved, released, again, failed = (entry.content["time"] for entry in ledger.history()[2:])
+    assert (reserved, again) == (released, failed)
+    assert reserved < again
+
+
+@pytest.mark.parametrize(("mode", "suffix"), [("WAL", "-wal"), ("DELETE", "-journal")])
+def test_what_a_killed_writer_leaves_is_rolled_back(path: Path, ledger: dp.Ledger, mode: str, suffix: str) -> None:
+    """Killed in the middle of a transaction, after much of it has gone to the disk."""
+    for _ in range(5):
+        plan(0.01).run(DATA, ledger=path, dataset=NAME)
+    head = ledger.head
+    with closing(sqlite3.connect(path)) as connection:
+        assert (mode.lower(),) == connection.execute(f"PRAGMA journal_mode = {mode}").fetchone()
+
+    def half() -> None:
+        connection = sqlite3.connect(path, isolation_level=None)
+        connection.execute("PRAGMA cache_size = 1")  # changed pages go to the disk before the commit
+        connection.execute("BEGIN IMMEDIATE")
+        for number in range(100, 400):
+            row = (number, NAME, "reserved", "x" * 500, "", "")
+            connection.execute(f"INSERT INTO {TABLE} VALUES (?, ?, ?, ?, ?, ?)", row)
+        die()
+
+    assert -signal.SIGKILL == in_a_child(half)
+    left = path.with_name(path.name + suffix)
+    assert left.stat().st_size > 0
+    assert head == ledger.verify().head
+    plan(0.01).run(DATA, ledger=path, dataset=NAME)
+    assert 6 == ledger.verify().runs
+    assert not left.exists()
+
+
+def test_a_source_that_forks_while_it_is_read_harms_nothing(path: Path, ledger: dp.Ledger) -> None:
+    def chunks() -> Any:
+        assert 0 == in_a_child(gc.collect)
+        yield DATA
+        assert 0 == in_a_child(lambda: plan(0.01).run(DATA, ledger=path, dataset=NAME))
+        yield DATA
+
+    result = plan(0.01).run(chunks(), ledger=path, dataset=NAME)
+    assert ledger.covers(result)
+    assert ["reserved", "reserved", "released", "released"] == kinds(ledger)
+    assert (2, 0) == (ledger.verify().runs, ledger.verify().unfinished)
+
+
+def test_a_file_exchanged_between_check_and_charge_is_refused(
+    path: Path, ledger: dp.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(path.with_name("other.db"), neighbors="replace")
+    at(Account, "reserve", lambda: path.with_name("other.db").replace(path))(monkeypatch)
+    with pytest.raises(dp.LedgerError, match="was exchanged for another one"):
+        plan().run(DATA, ledger=path, dataset=NAME)
+    assert [] == kinds(ledger)
+
+
+def test_a_ledger_can_be_used_after_a_fork(path: Path) -> None:
+    ledger = make(path)
+    plan(0.01).run(DATA, ledger=ledger, dataset=NAME)
+    children = [in_a_child(lambda: plan(0.01).run(DATA, ledger=ledger, dataset=NAME)) for _ in range(2)]
+    assert [0, 0] == children
+    plan(0.01).run(DATA, ledger=ledger, dataset=NAME)
+    assert 4 == ledger.verify().runs
