@@ -10,7 +10,7 @@ from dpframe import lattice, losses, postprocess, rounding, sensitivity, validat
 from dpframe.accounting import accountant
 from dpframe.auditing import Audit, audit
 from dpframe.bounds import Assumption, Bound, Scenario
-from dpframe.budget import Budget
+from dpframe.budget import Budget, ModelBudget
 from dpframe.check import check
 from dpframe.errors import (
     BudgetExceeded,
@@ -48,6 +48,7 @@ from dpframe.kinds import (
     Vector,
 )
 from dpframe.losses import PrivacyLoss
+from dpframe.models import Model, model
 from dpframe.noise import Random
 from dpframe.plan import Plan
 from dpframe.private import Chunk, PrivateData
@@ -87,6 +88,8 @@ __all__ = [
     "Loadings",
     "Mean",
     "Mechanism",
+    "Model",
+    "ModelBudget",
     "Moment",
     "NormHistogram",
     "Plan",
@@ -122,6 +125,7 @@ __all__ = [
     "input",
     "lattice",
     "losses",
+    "model",
     "plugins",
     "postprocess",
     "ref",

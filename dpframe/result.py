@@ -98,6 +98,7 @@ class Result(Printable, Mapping[str, NDArray[Any]]):
         content = {
             "format": FORMAT,
             "private": self.private,
+            **({"caveat": self.statement.caveat} if self.statement.caveat else {}),
             "statement": self.statement.to_json(),
             "versions": self.versions,
             "results": {name: _dump(record.value) for name, record in self.records.items()},

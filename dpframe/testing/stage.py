@@ -21,7 +21,8 @@ from dpframe.errors import PlanError
 from dpframe.interfaces import Mechanism, Statistic
 from dpframe.kinds import Kind
 from dpframe.lattice import FloatArray
-from dpframe.losses import ZCDP, Gaussian, Laplace
+from dpframe.losses import ZCDP, Gaussian, Laplace, ModelBased, PrivacyLoss
+from dpframe.models import model
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
 from dpframe.private import Chunk, Parts, PrivateData
@@ -82,11 +83,16 @@ class MechanismStage:
 
     def plan(self, rows: Rows) -> Plan:
         """A plan that releases it once."""
-        loss = self.subject.loss(rows, 1.0)
-        scales = all(isinstance(part, SHIFTS) for part in (loss if isinstance(loss, tuple) else (loss,)))
+        losses = self.losses(rows, 1.0)
+        scales = all(isinstance(part, SHIFTS) for part in losses)
         epsilon = self.epsilon or (FOR_SHIFTS if scales else FOR_RATIOS)
         budget = Budget(epsilon=epsilon, delta=DELTA)
-        return Plan(rows=rows, budget=budget, steps=[Step(name="release", action=self.subject)])
+        models = [model(loss.model) for loss in losses if isinstance(loss, ModelBased)]
+        return Plan(rows=rows, budget=budget, steps=[Step(name="release", action=self.subject)], accept=models)
+
+    def losses(self, rows: Rows, level: float) -> tuple[PrivacyLoss, ...]:
+        loss = self.subject.loss(rows, level)
+        return loss if isinstance(loss, tuple) else (loss,)
 
     @property
     def statistics(self) -> list[StatisticStage]:
