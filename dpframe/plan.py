@@ -260,8 +260,8 @@ class Plan:
         return self if self.rows.dim == dim else attrs.evolve(self, rows=self.rows.bind(dim))
 
     def with_norm(self, norm: float) -> Plan:
-        """The same plan with the norm that one of its steps released."""
-        return attrs.evolve(self, rows=attrs.evolve(self.rows, norm=norm))
+        """The same plan with the norm that one of its steps released; what recipes chose before that stays."""
+        return attrs.evolve(self, rows=attrs.evolve(self.rows, norm=norm), steps=self.steps)
 
     def explain(
         self,

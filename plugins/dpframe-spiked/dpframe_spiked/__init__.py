@@ -1,0 +1,29 @@
+"""Principal components and covariances under the spiked covariance model, for dpframe."""
+
+from __future__ import annotations
+
+import dpframe as dp
+from dpframe_spiked.blocks import BlockGaussian, Blocks
+from dpframe_spiked.estimate import BlockEstimate
+from dpframe_spiked.radii import BlockHistogram, BlockRadii
+from dpframe_spiked.recipe import SpikedBlock
+
+DPFRAME_API = 1
+
+
+@dp.hookimpl
+def dpframe_mechanisms() -> list[type[dp.Mechanism] | type[dp.Recipe]]:
+    return [SpikedBlock, BlockGaussian, BlockRadii]
+
+
+@dp.hookimpl
+def dpframe_statistics() -> list[type[dp.Statistic]]:
+    return [BlockHistogram]
+
+
+@dp.hookimpl
+def dpframe_postprocessors() -> list[type[dp.PostProcessor]]:
+    return [BlockEstimate]
+
+
+__all__ = ["BlockEstimate", "BlockGaussian", "BlockHistogram", "BlockRadii", "Blocks", "SpikedBlock"]
