@@ -5,6 +5,7 @@ from __future__ import annotations
 import dpframe as dp
 from dpframe_spiked.blocks import BlockGaussian, Blocks
 from dpframe_spiked.estimate import BlockEstimate
+from dpframe_spiked.estimator import Spiked, printed_level
 from dpframe_spiked.radii import BlockHistogram, BlockRadii
 from dpframe_spiked.recipe import SpikedBlock
 
@@ -13,7 +14,7 @@ DPFRAME_API = 1
 
 @dp.hookimpl
 def dpframe_mechanisms() -> list[type[dp.Mechanism] | type[dp.Recipe]]:
-    return [SpikedBlock, BlockGaussian, BlockRadii]
+    return [Spiked, SpikedBlock, BlockGaussian, BlockRadii]
 
 
 @dp.hookimpl
@@ -26,4 +27,13 @@ def dpframe_postprocessors() -> list[type[dp.PostProcessor]]:
     return [BlockEstimate]
 
 
-__all__ = ["BlockEstimate", "BlockGaussian", "BlockHistogram", "BlockRadii", "Blocks", "SpikedBlock"]
+__all__ = [
+    "BlockEstimate",
+    "BlockGaussian",
+    "BlockHistogram",
+    "BlockRadii",
+    "Blocks",
+    "Spiked",
+    "SpikedBlock",
+    "printed_level",
+]
