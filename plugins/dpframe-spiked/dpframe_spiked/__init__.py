@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dpframe as dp
 from dpframe_spiked.blocks import BlockGaussian, Blocks
+from dpframe_spiked.covariance import EigenRatioRank, EigenvalueShrinkage, SpikedCovariance
 from dpframe_spiked.estimate import BlockEstimate
 from dpframe_spiked.estimator import Spiked, printed_level
 from dpframe_spiked.radii import BlockHistogram, BlockRadii
@@ -24,7 +25,7 @@ def dpframe_statistics() -> list[type[dp.Statistic]]:
 
 @dp.hookimpl
 def dpframe_postprocessors() -> list[type[dp.PostProcessor]]:
-    return [BlockEstimate]
+    return [BlockEstimate, SpikedCovariance, EigenvalueShrinkage, EigenRatioRank]
 
 
 __all__ = [
@@ -33,7 +34,10 @@ __all__ = [
     "BlockHistogram",
     "BlockRadii",
     "Blocks",
+    "EigenRatioRank",
+    "EigenvalueShrinkage",
     "Spiked",
     "SpikedBlock",
+    "SpikedCovariance",
     "printed_level",
 ]

@@ -64,6 +64,7 @@ class BlockRadii(dp.Mechanism):
         quantile: the share of rows not to be clipped.
         high: the end of the grid, public.
         low: its beginning; high/1000 unless given.
+        points: how many points it has.
 
     Guarantee:
         Two BoundedRange losses with epsilon = level/2 each, for either neighbouring relation; worst case.
@@ -78,13 +79,14 @@ class BlockRadii(dp.Mechanism):
     quantile: float = attrs.field(converter=dp.validators.as_float)
     high: float = attrs.field(converter=dp.validators.as_float)
     low: float | None = attrs.field(default=None, converter=dp.validators.as_float)
+    points: int = attrs.field(default=200, validator=dp.validators.positive_int)
 
     def __attrs_post_init__(self) -> None:
         _ = self._choice  # has checks of its own
 
     @property
     def _choice(self) -> PrivateQuantile:
-        return PrivateQuantile(quantile=self.quantile, high=self.high, low=self.low)
+        return PrivateQuantile(quantile=self.quantile, high=self.high, low=self.low, points=self.points)
 
     def reads(self) -> tuple[dp.Statistic, ...]:
         return (BlockHistogram(basis=self.basis, edges=self._choice.grid),)
