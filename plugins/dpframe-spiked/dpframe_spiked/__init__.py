@@ -7,6 +7,7 @@ from dpframe_spiked.blocks import BlockGaussian, Blocks
 from dpframe_spiked.covariance import EigenRatioRank, EigenvalueShrinkage, SpikedCovariance
 from dpframe_spiked.estimate import BlockEstimate
 from dpframe_spiked.estimator import Spiked, printed_level
+from dpframe_spiked.oracle import SpikedForecast, SpikedRates
 from dpframe_spiked.radii import BlockHistogram, BlockRadii
 from dpframe_spiked.recipe import SpikedBlock
 
@@ -28,6 +29,11 @@ def dpframe_postprocessors() -> list[type[dp.PostProcessor]]:
     return [BlockEstimate, SpikedCovariance, EigenvalueShrinkage, EigenRatioRank]
 
 
+@dp.hookimpl
+def dpframe_bound_oracles() -> list[type[dp.BoundOracle]]:
+    return [SpikedForecast, SpikedRates]
+
+
 __all__ = [
     "BlockEstimate",
     "BlockGaussian",
@@ -39,5 +45,7 @@ __all__ = [
     "Spiked",
     "SpikedBlock",
     "SpikedCovariance",
+    "SpikedForecast",
+    "SpikedRates",
     "printed_level",
 ]

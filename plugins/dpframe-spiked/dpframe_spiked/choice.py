@@ -156,19 +156,19 @@ def plain(assumed: Assumed) -> Layout:
 def laid_out(assumed: Assumed, shares: tuple[float, ...], radii: tuple[float, float] | None = None) -> Layout | None:
     """The rounds that these shares make, or None where one of them would start too far off."""
     cross = assumed.moment_variance(shares[0])
-    variances = np.array([math.inf, cross, math.inf])  # of the moment, only the cross part is used
+    known = np.array([math.inf, cross, math.inf])  # of the moment, only the cross part is used
     rounds = []
     for share in shares[1:]:
-        if assumed.turn(float(variances[1])) > STEEPEST * assumed.rank:
+        if assumed.turn(float(known[1])) > STEEPEST * assumed.rank:
             return None
-        sides = radii or (assumed.signal_radius, assumed.residual_radius(float(variances[1])))
+        sides = radii or (assumed.signal_radius, assumed.residual_radius(float(known[1])))
         left = assumed.left(sides)
-        drawn = _variances(assumed, sides, share) / np.square(left)
-        kept = 1.0 / (1.0 + drawn / variances)
-        variances = kept * drawn
+        drawn = variances(assumed, sides, share) / np.square(left)
+        kept = 1.0 / (1.0 + drawn / known)
+        known = kept * drawn
         rounds.append(Round(share=share, radii=sides, kept=_three(kept), left=left))
     alone = assumed.error(assumed.moment_variance(1.0))
-    return Layout(first=shares[0], rounds=tuple(rounds), forecast=(assumed.error(float(variances[1])), alone))
+    return Layout(first=shares[0], rounds=tuple(rounds), forecast=(assumed.error(float(known[1])), alone))
 
 
 def _three(values: dp.lattice.FloatArray) -> tuple[float, float, float]:
@@ -176,7 +176,7 @@ def _three(values: dp.lattice.FloatArray) -> tuple[float, float, float]:
     return signal, cross, residual
 
 
-def _variances(assumed: Assumed, radii: tuple[float, float], share: float) -> dp.lattice.FloatArray:
+def variances(assumed: Assumed, radii: tuple[float, float], share: float) -> dp.lattice.FloatArray:
     """Of one entry of each part: signal (on the diagonal), cross, and the sum of the residual."""
     alpha, beta = radii
     sensitivities = np.array([alpha**2, alpha * beta, beta**2])
