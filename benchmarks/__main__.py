@@ -20,6 +20,7 @@ SECTIONS = {
     "noise": "noise",
     "utility": "utility",
     "pure": "pure",
+    "spiked": "spiked",
     "orbit": "orbit",
     "import": "imports",
     "eigen": "eigen",
