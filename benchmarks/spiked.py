@@ -106,7 +106,7 @@ def measure(turns: Turns) -> Table:
             f"δ = {DELTA:g}; median of {len(SEEDS)} seeds, the same rows and seeds for all methods. Error: ‖ÛÛᵀ − UUᵀ‖ "
             "in Frobenius norm, U the top eigenvectors of the moment of these rows without noise or clipping.",
             "Rows: r orthonormal directions of variance λ on top of unit variance. Public norm of all methods: the "
-            f"{100 * QUANTILE:g} % quantile of the lengths under that model; '{BLOCK}' is told the model as a scenario, "
+            f"{100 * QUANTILE:g} % quantile of the lengths under that model; '{BLOCK}' is told that model as scenario, "
             "chooses its rounds by it, and clips the signal at the same quantile. Without rounds it is the Gaussian "
             "release.",
             f"'{PRINTED}': Algorithm 1 with C = 4, halves of the budget, private under the model only. '{ALONE}': the "

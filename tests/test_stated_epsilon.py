@@ -26,12 +26,12 @@ PARAMETERS: dict[str, dict[str, Any]] = {
 }
 BUDGETS = [dp.Budget(epsilon=0.3, delta=1e-6), dp.Budget(epsilon=2.0, delta=1e-9), dp.Budget(epsilon=1.0)]
 IMPURE = {"block-gaussian", "gaussian", "spiked", "spiked-block"}
-ONLY_REPLACED = {"spiked"}
+MODEL_BASED = {"spiked"}  # and for replaced rows only
 
 
 def plan(mechanism: str, relation: str, budget: dp.Budget) -> dp.Plan:
     step = dp.release("value", mechanism, **PARAMETERS[mechanism])
-    rows = dp.Rows(norm=1.0, neighbors=relation, contributions=1 if mechanism in ONLY_REPLACED else 2)
+    rows = dp.Rows(norm=1.0, neighbors=relation, contributions=1 if mechanism in MODEL_BASED else 2)
     return dp.Plan(rows=rows, budget=budget, steps=[step], accept=[dp.model("spiked-covariance")])
 
 
@@ -51,7 +51,7 @@ def test_every_wrapper_states_what_the_accountant_computes(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    if mechanism in ONLY_REPLACED and relation == "add-remove":
+    if mechanism in MODEL_BASED and relation == "add-remove":
         with pytest.raises(dp.PlanError, match="rows that are replaced"):
             plan(mechanism, relation, budget)
         return
