@@ -199,7 +199,7 @@ def printed_level(*, epsilon: float, delta: float, parts: int = 2) -> float:
     less noise, since Gaussian noise composes better than that.
 
     >>> round(2**0.5 / printed_level(epsilon=1.0, delta=1e-6), 4)
-    10.8557
+    10.8561
     """
     usable = dp.validators.is_finite(epsilon) and dp.validators.is_finite(delta) and dp.validators.is_int(parts)
     if not (usable and epsilon > 0 and 0 < delta < 1 and parts > 0):
