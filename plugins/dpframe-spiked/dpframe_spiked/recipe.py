@@ -33,8 +33,9 @@ class SpikedBlock(dp.Recipe):
     their own, so that the cross part, which alone turns the subspace, needs noise of size αβ instead of α² + β². Every
     round starts from the estimate of the one before. All of it is released; the result is the last estimate.
 
-    What is left open is chosen from the plan, which is public: from its scenario, promise and budget. Where rounds do
-    not promise 0.85 of the error of one Gaussian release, the whole budget goes to that instead.
+    What is left open is chosen from the plan, which is public: from its scenario, promise and budget, as if no other
+    step took part of that. Where rounds do not promise 0.85 of the error of one Gaussian release, the whole budget goes
+    to that instead.
 
     Args:
         rank: r, the number of strong directions, below half of the coordinates.
