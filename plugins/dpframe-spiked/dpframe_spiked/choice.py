@@ -26,16 +26,17 @@ WORTHWHILE = 0.85
 STEEPEST = 0.12
 """No round starts from a basis with a mean squared sine per direction above this: first order says little there."""
 
+FARTHEST = 1e50  # no two figures that a choice rests on are farther apart
 MOST_ROUNDS = 3
 GRID = tuple(0.02 * 1.35**power for power in range(13))  # shares of the budget, from 2 to 73 per cent
 
 
 @attrs.frozen(kw_only=True)
 class Assumed:
-    """The public figures that a choice rests on.
+    """The public figures that a choice rests on, in units in which σ² is 1.
 
     Args:
-        dim, rank, rows, spike, noise: of the spiked model: p, r, n, λ and σ².
+        dim, rank, rows, spike: of the spiked model: p, r, n and λ.
         neighbors: the relation.
         norm: the length to which rows are scaled down.
         quantile: the share of rows that radii are meant not to touch.
@@ -46,11 +47,34 @@ class Assumed:
     rank: int
     rows: int
     spike: float
-    noise: float
     neighbors: str
     norm: float
     quantile: float
     mu: float
+
+    @classmethod
+    def of(cls, scenario: dp.Scenario, rows: dp.Rows, *, rank: int, mu: float, quantile: float = 0.95) -> Assumed:
+        """From a spiked scenario and a promise; a norm that is released is taken for what it should be."""
+        assert scenario.n is not None  # these three by the checks of a spiked scenario
+        assert scenario.spike is not None
+        assert scenario.noise is not None
+        spike = scenario.spike / scenario.noise
+        strong = (1.0 + spike) * _gamma_quantile(rank, rank / 2, quantile)
+        norm = math.sqrt(strong + scenario.dim - rank)
+        if rows.released_norm is None:
+            norm = rows.length / math.sqrt(scenario.noise)
+        if not all(1 / FARTHEST < each < FARTHEST for each in (spike, norm)):
+            raise dp.PlanError("the spike, the noise and the norm of the rows are too far apart to choose by them.")
+        return cls(
+            dim=scenario.dim,
+            rank=rank,
+            rows=scenario.n,
+            spike=spike,
+            neighbors=str(rows.neighbors),
+            norm=norm,
+            quantile=quantile,
+            mu=mu / rows.contributions,
+        )
 
     @property
     def entries(self) -> int:
@@ -68,27 +92,27 @@ class Assumed:
     def moment_variance(self, share: float) -> float:
         """Of an off-diagonal entry of the Gaussian release of the whole moment, were nothing clipped off."""
         pairs = 2 if self.neighbors == "replace" else 1
-        signal = (self.norm**2 - self.noise * (self.dim - self.rank)) / (self.spike + self.noise)
+        signal = (self.norm**2 - (self.dim - self.rank)) / (self.spike + 1.0)
         left = remaining(self.rank, max(signal, 0.05))
         return pairs * self.norm**4 / (2 * share * self.mu**2 * left**2)
 
     @property
     def signal_radius(self) -> float:
         """The quantile of the lengths of the signal."""
-        square = (self.spike + self.noise) * self.rank
-        return min(math.sqrt(_gamma_quantile(square, 2 * square**2 / self.rank, self.quantile)), self.norm)
+        square = _gamma_quantile((self.spike + 1.0) * self.rank, self.rank / 2, self.quantile)
+        return min(math.sqrt(square), self.norm)
 
     def residual_radius(self, variance: float) -> float:
         """The mean square of the residual proper, whose lengths differ little, and a quantile of what leaks into it."""
         leak = self.spike * self.turn(variance)
-        square = self.noise * (self.dim - self.rank) + _gamma_quantile(leak, 2 * leak**2 / self.rank, self.quantile)
+        square = self.dim - self.rank + _gamma_quantile(leak, self.rank / 2, self.quantile)
         return min(math.sqrt(square), self.norm)
 
     def left(self, radii: tuple[float, float]) -> tuple[float, float, float]:
         """The shares of signal, cross part and residual that clipping leaves of Gaussian rows."""
-        signal, residual = radii[0] ** 2 / (self.spike + self.noise), radii[1] ** 2 / self.noise
-        cross = remaining_cross(self.rank, signal)
-        return remaining(self.rank, signal), cross, remaining(self.dim - self.rank, residual)
+        signal = radii[0] ** 2 / (self.spike + 1.0)
+        residual = remaining(self.dim - self.rank, radii[1] ** 2)
+        return remaining(self.rank, signal), remaining_cross(self.rank, signal), residual
 
 
 def remaining(degrees: int, square: float) -> float:
@@ -109,9 +133,8 @@ def remaining_cross(degrees: int, square: float) -> float:
     return min(float(gammainc(half + 1, square / 2) + math.sqrt(square) * beyond / degrees), 1.0)
 
 
-def _gamma_quantile(mean: float, variance: float, quantile: float) -> float:
-    """Of a Gamma variable, by the approximation of Wilson and Hilferty: within 2 per cent for the upper half."""
-    shape = mean**2 / variance
+def _gamma_quantile(mean: float, shape: float, quantile: float) -> float:
+    """Of a Gamma variable, by the approximation of Wilson and Hilferty: within 3 per cent for the upper half."""
     deviate = NormalDist().inv_cdf(quantile)
     return mean * max(1.0 - 1.0 / (9 * shape) + deviate / (3 * math.sqrt(shape)), 0.05) ** 3
 
@@ -183,6 +206,12 @@ def variances(assumed: Assumed, radii: tuple[float, float], share: float) -> dp.
     factors = np.array(multiples(assumed.neighbors, assumed.dim, assumed.rank, radii))
     found: dp.lattice.FloatArray = (sensitivities * factors) ** 2 / (share * assumed.mu**2)
     return found
+
+
+def in_units(layout: Layout, unit: float) -> Layout:
+    """The same with radii in the units of the rows."""
+    rounds = (attrs.evolve(each, radii=(each.radii[0] * unit, each.radii[1] * unit)) for each in layout.rounds)
+    return attrs.evolve(layout, rounds=tuple(rounds))
 
 
 @lru_cache(maxsize=256)

@@ -53,21 +53,15 @@ def _rounds(plan: dp.Plan, reference: Any) -> list[BlockEstimate]:
 
 
 def _forecast(plan: dp.Plan, scenario: dp.Scenario, rounds: list[BlockEstimate]) -> dp.Bound | None:
-    setting, levels = Setting.of(scenario, plan.budget), plan.pricing.levels
-    first = rounds[0].prior
+    levels, first = plan.pricing.levels, rounds[0].prior
     if not isinstance(first, dp.Ref) or first.name not in levels:
         return None
-    assumed = Assumed(
-        dim=setting.dim,
-        rank=setting.rank,
-        rows=setting.rows,
-        spike=setting.spike,
-        noise=setting.noise,
-        neighbors=str(plan.rows.neighbors),
-        norm=plan.rows.length,
-        quantile=0.95,
-        mu=1.0 / plan.rows.contributions,
-    )
+    assert scenario.rank is not None  # by the checks of a spiked scenario, as of the noise
+    assert scenario.noise is not None
+    try:
+        assumed = Assumed.of(scenario, plan.rows, rank=scenario.rank, mu=1.0)
+    except dp.PlanError:
+        return None
     variance = assumed.moment_variance(levels[first.name] ** 2)
     steepest = 0.0
     for each in rounds:
@@ -75,7 +69,7 @@ def _forecast(plan: dp.Plan, scenario: dp.Scenario, rounds: list[BlockEstimate])
         if not isinstance(blocks, BlockGaussian) or not isinstance(blocks.radii, dp.Radii):
             return None
         steepest = max(steepest, assumed.turn(variance) / assumed.rank)
-        alpha, beta = blocks.radii.array.tolist()
+        alpha, beta = (blocks.radii.array / math.sqrt(scenario.noise)).tolist()
         drawn = float(variances(assumed, (alpha, beta), levels[each.of.name] ** 2)[1]) / each.left[1] ** 2
         variance = each.kept[1] ** 2 * drawn + (1.0 - each.kept[1]) ** 2 * variance
     return dp.Bound(

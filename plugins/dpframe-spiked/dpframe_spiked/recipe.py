@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 import dpframe as dp
-from dpframe_spiked.choice import MOST_ROUNDS, Assumed, Layout, Round, best, laid_out, plain
+from dpframe_spiked.choice import MOST_ROUNDS, Assumed, Layout, Round, best, in_units, laid_out, plain
 
 RADIUS_WEIGHT = 0.25  # of the recipe's weight, for released radii: about one per cent of the budget
 GRID_END = 1000.0  # a released radius is sought from the norm down to this fraction of it
@@ -103,8 +103,14 @@ class SpikedBlock(dp.Recipe):
     def _layout(self, rows: dp.Rows, budget: dp.Budget, scenario: dp.Scenario | None) -> Layout:
         radii = None if self.radii is None else _pair(self.radii)
         if scenario is None or scenario.model != "spiked":
-            return self._as_written(rows, radii)
-        assumed = self._assumed(rows, budget, scenario)
+            return self._as_written(radii)
+        scenario.refuse_true("'spiked-block'")
+        assumed = Assumed.of(scenario, rows, rank=self.rank, mu=_mu(budget), quantile=self.quantile)
+        assert scenario.noise is not None  # by the checks of a spiked scenario
+        unit = math.sqrt(scenario.noise)
+        return in_units(self._chosen(assumed, None if radii is None else (radii[0] / unit, radii[1] / unit)), unit)
+
+    def _chosen(self, assumed: Assumed, radii: tuple[float, float] | None) -> Layout:
         if self.shares is None:
             return best(assumed, radii)
         if len(self.shares) == 1:
@@ -117,7 +123,7 @@ class SpikedBlock(dp.Recipe):
             )
         return found
 
-    def _as_written(self, rows: dp.Rows, radii: tuple[float, float] | None) -> Layout:
+    def _as_written(self, radii: tuple[float, float] | None) -> Layout:
         """Without a model to choose by, everything has to be said; nothing is known of what clipping leaves."""
         if self.shares is None or (radii is None and not self.release_radii and len(self.shares) > 1):
             raise dp.PlanError(
@@ -128,25 +134,6 @@ class SpikedBlock(dp.Recipe):
         sides = radii or (1.0, 1.0)
         rounds = [Round(share=share, radii=sides, kept=_EVERYTHING, left=_EVERYTHING) for share in self.shares[1:]]
         return Layout(first=self.shares[0], rounds=tuple(rounds), forecast=(math.inf, math.inf))
-
-    def _assumed(self, rows: dp.Rows, budget: dp.Budget, scenario: dp.Scenario) -> Assumed:
-        scenario.refuse_true("'spiked-block'")
-        assert scenario.n is not None  # the three of them by the checks of a spiked scenario
-        assert scenario.spike is not None
-        assert scenario.noise is not None
-        assumed = Assumed(
-            dim=scenario.dim,
-            rank=self.rank,
-            rows=scenario.n,
-            spike=scenario.spike,
-            noise=scenario.noise,
-            neighbors=str(rows.neighbors),
-            norm=math.inf,
-            quantile=self.quantile,
-            mu=_mu(budget) / rows.contributions,
-        )
-        expected = math.hypot(assumed.signal_radius, math.sqrt(scenario.noise * (scenario.dim - self.rank)))
-        return attrs.evolve(assumed, norm=expected if rows.released_norm is not None else rows.length)
 
     def steps(self, name: str, weight: float) -> list[dp.Step]:
         raise dp.PlanError("'spiked-block' chooses its rounds from a plan; put the step into a dp.Plan.")

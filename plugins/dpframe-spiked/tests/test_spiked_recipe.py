@@ -220,11 +220,22 @@ def test_it_takes_part_in_comparisons_of_spiked_data(task: str, last: str) -> No
         ({"rows": dp.Rows(norm=1.0, neighbors="replace", center=True)}, "without a constant coordinate"),
         ({"rows": dp.Rows(norm=1.0, neighbors="replace", dim=39)}, "the scenario has 40 coordinates"),
         ({"budget": dp.Budget(epsilon=1.0)}, "no pure guarantee"),
+        ({"scenario": attrs.evolve(STRONG, spike=1e60)}, "too far apart"),
+        ({"rows": dp.Rows(norm=1e-60, neighbors="replace")}, "too far apart"),
     ],
 )
 def test_bad_input_is_refused(parameters: dict[str, Any], words: str) -> None:
     with pytest.raises(dp.PlanError, match=words):
         plan(**parameters)
+
+
+@pytest.mark.parametrize("unit", [1e-60, 1e-6, 1e6, 1e60])
+def test_the_choice_does_not_depend_on_the_units(unit: float) -> None:
+    scaled = attrs.evolve(STRONG, spike=500.0 * unit**2, noise=unit**2)
+    found = plan(rows=dp.Rows(norm=NORM * unit, neighbors="replace"), scenario=scaled)
+    assert dict(plan().pricing.levels) == pytest.approx(dict(found.pricing.levels), rel=1e-9)
+    one, other = (tried.steps[2].action for tried in (plan(), found))
+    assert (unit * one.radii.array).tolist() == pytest.approx(other.radii.array.tolist(), rel=1e-9)  # type: ignore[union-attr]
 
 
 def test_more_coordinates_than_rows_are_served() -> None:
