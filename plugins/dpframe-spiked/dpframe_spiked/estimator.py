@@ -116,16 +116,25 @@ class Spiked(dp.Mechanism):
         covariance = basis @ inner @ basis.T + model.variance * np.eye(len(sample))
         return dp.Covariance((covariance + covariance.T) / 2, axes=data.rows.axes)
 
-    def _estimated(self, values: FloatArray, draw: _Draws) -> Model:
-        """The model with what is to be estimated, by the formulas with its bounds."""
-        known = Model(
-            dim=len(values),
+    def slack(self, rows: dp.Rows, level: float) -> float:
+        """What the rounding of eigenvectors adds, for data from the model: its size in deviations of the noise."""
+        model = self._model(rows.known_dim)
+        rounding = model.dim * 2.0**-52 * (1.0 + model.variance / model.spike)
+        return min(1.0, model.dim * rounding * level / (math.sqrt(self.parts) * model.projector_shift))
+
+    def _model(self, dim: int) -> Model:
+        return Model(
+            dim=dim,
             rows=self.n,
             rank=self.rank,
             spike=self.spike,
             variance=self.variance,
             constant=self.constant,
         )
+
+    def _estimated(self, values: FloatArray, draw: _Draws) -> Model:
+        """The model with what is to be estimated, by the formulas with its bounds."""
+        known = self._model(len(values))
         found = known
         if "noise" in self.private:
             shift = known.eigenvalue_shift / math.sqrt(min(len(values), self.n))

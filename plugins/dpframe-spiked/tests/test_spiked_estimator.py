@@ -100,6 +100,15 @@ def test_components_scatter_by_the_stated_noise(shape: str, factor: float) -> No
     assert not fits(0.89)
 
 
+def test_reports_tell_what_floats_may_cost() -> None:
+    told = plan().explain(dim=DIM).statement
+    slack = told.line("cov").slack
+    assert slack is not None
+    assert 0.0 < slack < 1e-9
+    assert "numerical slack" in told.strength
+    assert told.strength.startswith("not a worst-case guarantee")
+
+
 def test_it_finds_the_model_in_data_from_it() -> None:
     values, basis = spiked_rows(20_000)
     found = plan(n=20_000, level=None).run(values, insecure_seed=1)["cov"]
