@@ -160,6 +160,7 @@ class Explanation(Printable):
         """The statement, the scenario and all forecasts as JSON; diagnostics only where they are asked for."""
         shown = self.private or diagnostics
         content: dict[str, Any] = {
+            **({"caveat": self.statement.caveat} if self.statement.caveat else {}),
             "statement": self.statement.to_json(),
             "scenario": _plain(self.scenario) if self.scenario is not None and shown else None,
             "forecasts": {
@@ -241,7 +242,7 @@ def statement(plan: Plan, content_hash: str) -> Statement:
     lines = _lines(plan)
     return Statement(
         protected=_protected(plan.rows),
-        against="anyone who sees every released value, whatever else they know (short of breaking AES-256)",
+        against=_against(plan),
         strength=_strength(plan, lines),
         rows=_described(plan.rows),
         budget=plan.budget,
@@ -274,6 +275,12 @@ def _protected(rows: Rows) -> str:
     if rows.neighbors == "add-remove":
         return f"each person, with {many}: whether they are in the data at all, and what their rows say (add-remove)"
     return f"each person, with {many}: what their rows say; the number of rows is public (replace)"
+
+
+def _against(plan: Plan) -> str:
+    if isinstance(plan.spent, ModelBudget):
+        return "anyone who sees every released value, but only for data drawn from the model"
+    return "anyone who sees every released value, whatever else they know (short of breaking AES-256)"
 
 
 def _described(rows: Rows) -> str:

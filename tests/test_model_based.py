@@ -152,6 +152,8 @@ def test_reports_say_so_in_their_first_lines(tmp_path: Path) -> None:
     assert statement["strength"].startswith(f"{WORDS}: it holds for data drawn from the model toy-model")
     assert "worst case with epsilon" in statement["strength"]
     assert {"epsilon", "delta", "model", "failure"} == set(statement["spent"])
+    assert "whatever else they know" not in statement["against"]
+    assert WORDS in found.explain().to_json().splitlines()[1]
 
 
 def test_the_worst_case_releases_are_told_apart() -> None:
