@@ -192,6 +192,7 @@ def spiked(found: dict[str, list[dict[str, float]]]) -> None:
             axes.loglog(values, drawn, color=colours[method], ls=style, marker="o", ms=4, lw=1.6, label=method)
         axes.set_title(f"{name} ({what})", fontsize=9.5, color=INK)
         plain(axes.xaxis, values)
+        axes.yaxis.set_minor_formatter("")
         axes.grid(True)
-    panels.flat[0].legend(fontsize=8.5)
+    figure.legend(*panels.flat[0].get_legend_handles_labels(), loc="lower center", ncols=6, fontsize=10)
     save(figure, HERE / "spiked.svg")
