@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 import dpframe as dp
 from dpframe.rounding import sqrt_up, up
-from dpframe_spiked.calibration import multiples
+from dpframe_spiked.calibration import LARGEST, multiples
 
-SMALLEST_LEVEL = 2.0**-18  # below it, noise would leave the range of the exact sampler
+SMALLEST_LEVEL = LARGEST * 2.0**-23  # below it, noise would leave the range of the exact sampler, 2⁵⁶
 _ROOT_HALF = sqrt_up(2) / 2
 
 
