@@ -20,6 +20,7 @@ SECTIONS = {
     "noise": "noise",
     "utility": "utility",
     "pure": "pure",
+    "spiked": "spiked",
     "orbit": "orbit",
     "ledger": "ledger",
     "import": "imports",

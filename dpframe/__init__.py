@@ -10,7 +10,7 @@ from dpframe import lattice, losses, postprocess, rounding, sensitivity, validat
 from dpframe.accounting import accountant
 from dpframe.auditing import Audit, audit
 from dpframe.bounds import Assumption, Bound, Scenario
-from dpframe.budget import Budget
+from dpframe.budget import Budget, ModelBudget
 from dpframe.check import check
 from dpframe.errors import (
     BudgetExceeded,
@@ -42,6 +42,7 @@ from dpframe.kinds import (
     Kind,
     Loadings,
     Mean,
+    Radii,
     Scalar,
     Spectrum,
     Subspace,
@@ -50,6 +51,7 @@ from dpframe.kinds import (
 )
 from dpframe.ledger import Dataset, Ledger
 from dpframe.losses import PrivacyLoss
+from dpframe.models import Model, model
 from dpframe.noise import Random
 from dpframe.plan import Plan
 from dpframe.private import Chunk, PrivateData
@@ -93,6 +95,8 @@ __all__ = [
     "Loadings",
     "Mean",
     "Mechanism",
+    "Model",
+    "ModelBudget",
     "Moment",
     "NormHistogram",
     "Plan",
@@ -102,6 +106,7 @@ __all__ = [
     "PostProcessor",
     "PrivacyLoss",
     "PrivateData",
+    "Radii",
     "Random",
     "Recipe",
     "Record",
@@ -128,6 +133,7 @@ __all__ = [
     "input",
     "lattice",
     "losses",
+    "model",
     "plugins",
     "postprocess",
     "ref",

@@ -17,6 +17,7 @@ from dpframe.losses import PrivacyLoss
 
 if TYPE_CHECKING:
     from dpframe.bounds import Bound, Scenario
+    from dpframe.budget import Budget
     from dpframe.noise import Random
     from dpframe.plan import Plan
     from dpframe.private import Chunk, PrivateData
@@ -123,6 +124,13 @@ class Recipe(ABC):
     def recipe(cls, task: str, **public: Any) -> list[Step] | None:
         """Steps that do a task in this way, the last one its result, or None; see :func:`dpframe.compare`."""
         return None
+
+    def settled(self, rows: Rows, budget: Budget, scenario: Scenario | None) -> Recipe:
+        """The same recipe with what it leaves open chosen from the plan, all of which is public; itself unless said.
+
+        The dimension may still be unknown. Raises PlanError where the promise does not suit it.
+        """
+        return self
 
     @abstractmethod
     def steps(self, name: str, weight: float) -> list[Step]:

@@ -203,6 +203,18 @@ class Vector(Kind):
 
 
 @attrs.frozen(eq=False, slots=False)
+class Radii(Vector):
+    """Two lengths: of what lies in a subspace, and of what lies beside it."""
+
+    title = "a pair of radii"
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.array.shape != (2,) or not (self.array > 0.0).all():
+            raise self._refused("two positive numbers")
+
+
+@attrs.frozen(eq=False, slots=False)
 class Mean(Vector):
     """The mean of the rows."""
 

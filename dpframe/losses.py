@@ -7,6 +7,7 @@ under that relation. Accountants compose losses; nothing else interprets them.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import attrs
@@ -112,11 +113,16 @@ class ModelBased(PrivacyLoss):
     """
 
     loss: PrivacyLoss = attrs.field(validator=attrs.validators.instance_of(PrivacyLoss))
-    model: str
-    failure: str
+    model: str = attrs.field(validator=validators.text)
+    failure: str = attrs.field(validator=validators.text)
 
     def __str__(self) -> str:
         return f"{self.loss} under the model {self.model}, except with probability {self.failure}"
 
 
-__all__ = ["ZCDP", "Approx", "BoundedRange", "Gaussian", "Laplace", "ModelBased", "PrivacyLoss", "Pure"]
+def under_models(losses: Iterable[PrivacyLoss]) -> tuple[PrivacyLoss, ...]:
+    """The losses as they are where every model holds. What they compose to is no worst-case guarantee then."""
+    return tuple(loss.loss if isinstance(loss, ModelBased) else loss for loss in losses)
+
+
+__all__ = ["ZCDP", "Approx", "BoundedRange", "Gaussian", "Laplace", "ModelBased", "PrivacyLoss", "Pure", "under_models"]

@@ -16,12 +16,13 @@ from dpframe import validators
 from dpframe.accounting.auto import accountant
 from dpframe.accounting.calibrate import largest_scale
 from dpframe.bounds import Scenario
-from dpframe.budget import Budget
+from dpframe.budget import Budget, spent_by
 from dpframe.errors import BudgetExceeded, PlanError
 from dpframe.inputs import check_kinds, references
 from dpframe.interfaces import Accountant, Mechanism, PostProcessor, Recipe, Statistic
 from dpframe.kinds import Kind, Scalar
-from dpframe.losses import PrivacyLoss
+from dpframe.losses import PrivacyLoss, under_models
+from dpframe.models import Model, as_models, check_accepted
 from dpframe.rows import Rows
 from dpframe.steps import Step
 
@@ -47,6 +48,11 @@ class Pricing:
     def all_losses(self) -> tuple[PrivacyLoss, ...]:
         return tuple(loss for losses in self.losses.values() for loss in losses)
 
+    @property
+    def composed(self) -> tuple[PrivacyLoss, ...]:
+        """What the accountant composed: the losses, under the accepted models where there are any."""
+        return under_models(self.all_losses)
+
 
 @attrs.frozen(kw_only=True, slots=False)
 class Plan:
@@ -57,12 +63,16 @@ class Plan:
         budget: the most that a run may spend.
         steps: releases and derivations, in order; a step may refer to those above it.
         accountant: how losses are composed; "auto" takes the tightest valid one.
-        scenario: assumed data for forecasts, which ``explain`` uses unless told otherwise.
+        scenario: assumed data for forecasts, which ``explain`` uses unless told otherwise, and from which a recipe may
+            choose what it leaves open.
+        accept: models of the data that the guarantee may rest on, such as ``dp.model("spiked-covariance")``.
 
     Guarantee:
         A run is (budget.epsilon, budget.delta)-differentially private under ``rows.neighbors``: the composed loss of
         its releases, as computed by the accountant, is at most the budget, and everything else is post-processing.
         Where a release is graded "floating" this holds in exact arithmetic, with a slack that reports estimate.
+        Where a release rests on an accepted model, all of this holds for data drawn from that model only; there is no
+        worst-case guarantee then, and the statement, the result and ``spent`` say so.
     """
 
     rows: Rows = attrs.field()
@@ -70,6 +80,7 @@ class Plan:
     written: tuple[Step, ...] = attrs.field(alias="steps", converter=validators.as_tuple)
     accountant: str = attrs.field(default="auto", validator=validators.text)
     scenario: Scenario | None = attrs.field(default=None)
+    accept: tuple[Model, ...] = attrs.field(default=(), converter=as_models)
 
     def __attrs_post_init__(self) -> None:
         for field, cls in (("rows", Rows), ("budget", Budget)):
@@ -79,6 +90,8 @@ class Plan:
             raise PlanError(f"Plan.scenario must be a dp.Scenario; got {type(self.scenario).__name__}.")
         if self.scenario is not None:
             self.scenario.refuse_true("a plan, which is written down and shown,")
+        if not isinstance(self.accept, tuple) or not all(isinstance(each, Model) for each in self.accept):
+            raise PlanError('Plan.accept must be a list of models, such as [dp.model("spiked-covariance")].')
         if self.budget.epsilon == 0.0:
             raise PlanError("Plan.budget must have epsilon above 0; with epsilon=0 nothing can be released.")
         written = self.written
@@ -90,7 +103,7 @@ class Plan:
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The steps with recipes written out."""
-        return tuple(part for step in self.written for part in step.expanded())
+        return tuple(part for step in self.written for part in step.expanded(self.rows, self.budget, self.scenario))
 
     # -- checks -------------------------------------------------------------------------------------------------------
 
@@ -173,7 +186,9 @@ class Plan:
     def pricing(self) -> Pricing:
         """Levels, losses and what they compose to; every free level is solved so that the budget is met from below."""
         chosen = accountant(self.accountant)
-        _check_supported(chosen, self.losses_at(1.0))
+        for name, parts in self.losses_at(1.0).items():
+            check_accepted(name, parts, self.accept)
+            _check_supported(chosen, name, parts)
 
         def epsilon_at(scale: float) -> float:
             return self._composed(chosen, self.losses_at(scale))
@@ -189,7 +204,11 @@ class Plan:
         return Pricing(
             levels=levels,
             losses=losses,
-            spent=Budget(epsilon=self._composed(chosen, losses), delta=self.budget.delta),
+            spent=spent_by(
+                (loss for parts in losses.values() for loss in parts),
+                epsilon=self._composed(chosen, losses),
+                delta=self.budget.delta,
+            ),
         )
 
     @property
@@ -197,7 +216,8 @@ class Plan:
         return any(step.level is None for step, _ in self.releases)
 
     def _composed(self, chosen: Accountant, losses: dict[str, tuple[PrivacyLoss, ...]]) -> float:
-        return chosen.epsilon([loss for part in losses.values() for loss in part], self.budget.delta)
+        """Under the accepted models, where there are any: their releases are never left out, nor called worst case."""
+        return chosen.epsilon([loss for part in losses.values() for loss in under_models(part)], self.budget.delta)
 
     def _too_expensive(self, chosen: Accountant) -> PlanError:
         fixed = {
@@ -220,7 +240,7 @@ class Plan:
         impure = [
             step.name
             for (step, _), losses in zip(self.releases, self.losses_at(1.0).values(), strict=True)
-            if math.isinf(chosen.epsilon(losses, self.budget.delta))
+            if math.isinf(chosen.epsilon(under_models(losses), self.budget.delta))
         ]
         if impure and self.budget.delta == 0.0:
             return PlanError(
@@ -241,8 +261,8 @@ class Plan:
         return self if self.rows.dim == dim else attrs.evolve(self, rows=self.rows.bind(dim))
 
     def with_norm(self, norm: float) -> Plan:
-        """The same plan with the norm that one of its steps released."""
-        return attrs.evolve(self, rows=attrs.evolve(self.rows, norm=norm))
+        """The same plan with the norm that one of its steps released; what recipes chose before that stays."""
+        return attrs.evolve(self, rows=attrs.evolve(self.rows, norm=norm), steps=self.steps)
 
     def explain(
         self,
@@ -382,10 +402,9 @@ def _naming(step: Step) -> Iterator[None]:
         raise PlanError(f"step {step.name!r}: {error}") from None
 
 
-def _check_supported(chosen: Accountant, losses: dict[str, tuple[PrivacyLoss, ...]]) -> None:
-    for name, parts in losses.items():
-        for loss in parts:
-            if not chosen.supports(loss):
-                raise PlanError(
-                    f"the accountant {chosen.name!r} cannot compose the {type(loss).__name__} loss of step {name!r}."
-                )
+def _check_supported(chosen: Accountant, step: str, losses: tuple[PrivacyLoss, ...]) -> None:
+    for loss in under_models(losses):
+        if not chosen.supports(loss):
+            raise PlanError(
+                f"the accountant {chosen.name!r} cannot compose the {type(loss).__name__} loss of step {step!r}."
+            )

@@ -23,7 +23,7 @@
     of = {ref = "moment"}
     k = 3
 
-    [scenario]                                          # optional: assumed data for `explain`
+    [scenario]                                          # optional: assumed data for `explain` and for recipes
     dim = 6
     spectrum = [1195, 996, 507, 282, 178, 168]
 """
@@ -53,7 +53,7 @@ from dpframe.steps import Step, derive, release
 from dpframe.toml import Place, Places, write
 
 FORMAT = 1
-KEYS = ("format", "requires", "accountant", "rows", "budget", "steps", "scenario")
+KEYS = ("format", "requires", "accountant", "accept", "rows", "budget", "steps", "scenario")
 STEP_KEYS = ("release", "derive", "with", "weight", "level")
 
 T = TypeVar("T")
@@ -94,6 +94,8 @@ def to_dict(plan: Plan) -> dict[str, Any]:
         content["requires"] = needed
     if plan.accountant != "auto":
         content["accountant"] = plan.accountant
+    if plan.accept:
+        content["accept"] = [model.name for model in plan.accept]
     rows = _fields(plan.rows)
     if plan.rows.columns is not None:
         del rows["dim"]  # it follows from the columns
@@ -179,6 +181,8 @@ class _Reader:
         }
         if "accountant" in content:
             parts["accountant"] = content["accountant"]
+        if "accept" in content:
+            parts["accept"] = content["accept"]
         if "scenario" in content:
             parts["scenario"] = self._build(Scenario, self._table(content, "scenario", top), top.at("scenario"))
         return self._placed(top, lambda: Plan(**parts))

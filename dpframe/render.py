@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpframe.budget import told
+from dpframe.budget import NOT_WORST_CASE, told
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -152,7 +152,12 @@ def _promise(statement: Statement, title: str) -> list[RenderableType]:
         "Reading": f"the data is read {passes}, after the charge",
         "Plan": f"sha256 {statement.plan[:16]}…",
     }
-    return [_heading(title), pairs(labelled), Text()]
+    warned = [Text(_sentence(statement.caveat), style="bold red"), Text()] if statement.caveat else []
+    return [*warned, _heading(title), pairs(labelled), Text()]
+
+
+def _sentence(caveat: str) -> str:
+    return f"{caveat[0].upper()}{caveat[1:]}."
 
 
 def _others(statement: Statement) -> str:
@@ -179,7 +184,7 @@ def _release_cells(line: Line) -> dict[str, str]:
         "mechanism": _call(line),
         "noise (units of the result)": noise or "told when dim and norm are known",
         "loss": ", ".join(line.losses),
-        "ε alone": told(line.epsilon_alone or 0.0),
+        "ε alone": told(line.epsilon_alone or 0.0) + (", model" if NOT_WORST_CASE in line.guarantee else ""),
         "ε so far": told(line.epsilon_so_far or 0.0),
         "numerics": line.numerics + _slack(line),
     }

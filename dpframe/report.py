@@ -12,17 +12,19 @@ import attrs
 from dpframe import registry
 from dpframe.accounting.auto import Auto, accountant, supporting
 from dpframe.bounds import Bound, Scenario
-from dpframe.budget import Budget, told
+from dpframe.budget import NOT_WORST_CASE, Budget, ModelBudget, told
 from dpframe.errors import PlanError
 from dpframe.inputs import Ref, references
 from dpframe.interfaces import BoundOracle, Mechanism
 from dpframe.kinds import Kind, Spectrum
+from dpframe.losses import ModelBased, under_models
 from dpframe.render import Printable
 from dpframe.rows import Rows
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from dpframe.losses import PrivacyLoss
     from dpframe.plan import Plan
     from dpframe.steps import Step
 
@@ -82,6 +84,11 @@ class Statement:
     passes: int
     lines: tuple[Line, ...]
 
+    @property
+    def caveat(self) -> str:
+        """What comes before everything else: that the guarantee rests on a model; nothing where it is worst case."""
+        return self.spent.caveat if isinstance(self.spent, ModelBudget) else ""
+
     def line(self, name: str) -> Line:
         return next(line for line in self.lines if line.name == name)
 
@@ -93,7 +100,11 @@ class Statement:
         lines = tuple(
             Line(**{**line, "of": tuple(line["of"]), "losses": tuple(line["losses"])}) for line in content["lines"]
         )
-        budgets = {field: Budget(**content[field]) for field in ("budget", "spent")}
+        spent = content["spent"]
+        budgets = {
+            "budget": Budget(**content["budget"]),
+            "spent": ModelBudget(**spent) if "model" in spent else Budget(**spent),
+        }
         return cls(**{**content, **budgets, "lines": lines})
 
 
@@ -149,6 +160,7 @@ class Explanation(Printable):
         """The statement, the scenario and all forecasts as JSON; diagnostics only where they are asked for."""
         shown = self.private or diagnostics
         content: dict[str, Any] = {
+            **({"caveat": self.statement.caveat} if self.statement.caveat else {}),
             "statement": self.statement.to_json(),
             "scenario": _plain(self.scenario) if self.scenario is not None and shown else None,
             "forecasts": {
@@ -230,7 +242,7 @@ def statement(plan: Plan, content_hash: str) -> Statement:
     lines = _lines(plan)
     return Statement(
         protected=_protected(plan.rows),
-        against="anyone who sees every released value, whatever else they know (short of breaking AES-256)",
+        against=_against(plan),
         strength=_strength(plan, lines),
         rows=_described(plan.rows),
         budget=plan.budget,
@@ -247,13 +259,13 @@ def statement(plan: Plan, content_hash: str) -> Statement:
 def _accountant(plan: Plan) -> str:
     composer = accountant(plan.accountant)
     if isinstance(composer, Auto):
-        composer = composer.chosen(plan.pricing.all_losses, plan.budget.delta)
+        composer = composer.chosen(plan.pricing.composed, plan.budget.delta)
     return composer.name
 
 
 def _accountants(plan: Plan) -> dict[str, float]:
     """What every accountant that can compose these losses says of them."""
-    losses, delta = plan.pricing.all_losses, plan.budget.delta
+    losses, delta = plan.pricing.composed, plan.budget.delta
     found = {each.name: each.epsilon(losses, delta) for each in supporting(losses)}
     return {name: epsilon for name, epsilon in found.items() if math.isfinite(epsilon)}
 
@@ -263,6 +275,12 @@ def _protected(rows: Rows) -> str:
     if rows.neighbors == "add-remove":
         return f"each person, with {many}: whether they are in the data at all, and what their rows say (add-remove)"
     return f"each person, with {many}: what their rows say; the number of rows is public (replace)"
+
+
+def _against(plan: Plan) -> str:
+    if isinstance(plan.spent, ModelBudget):
+        return "anyone who sees every released value, but only for data drawn from the model"
+    return "anyone who sees every released value, whatever else they know (short of breaking AES-256)"
 
 
 def _described(rows: Rows) -> str:
@@ -288,11 +306,11 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
         }
         if isinstance(step.action, Mechanism):
             losses, level = plan.pricing.losses[step.name], plan.pricing.levels[step.name]
-            so_far += losses
-            alone = composer.epsilon(losses, plan.budget.delta)
+            so_far += under_models(losses)
+            alone = composer.epsilon(under_models(losses), plan.budget.delta)
             line = Line(
                 **common,
-                guarantee=f"worst case: epsilon={told(alone)} at delta={told(plan.budget.delta)} on its own",
+                guarantee=f"{_holds(losses)}: epsilon={told(alone)} at delta={told(plan.budget.delta)} on its own",
                 numerics=step.action.numerics,
                 unit=step.action.unit,
                 level=level,
@@ -305,13 +323,23 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
         else:
             sources = [earlier for earlier in lines if earlier.name in common["of"]]
             exact = all(earlier.numerics == "exact" for earlier in sources)
+            modelled = any(NOT_WORST_CASE in earlier.guarantee for earlier in sources)
             line = Line(
                 **common,
-                guarantee="free: computed from released values only",
+                guarantee="free: computed from released values only"
+                + (f", but {NOT_WORST_CASE}, since theirs is not one" if modelled else ""),
                 numerics="exact" if exact else "floating",
             )
         lines.append(line)
     return tuple(lines)
+
+
+def _holds(losses: Sequence[PrivacyLoss]) -> str:
+    """When the guarantee of a release holds."""
+    models = dict.fromkeys(
+        f"{loss.model}, except with probability {loss.failure}" for loss in losses if isinstance(loss, ModelBased)
+    )
+    return f"{NOT_WORST_CASE}, under the model {' and '.join(models)}" if models else "worst case"
 
 
 def _slack(plan: Plan, mechanism: Mechanism, level: float) -> float | None:
@@ -323,7 +351,7 @@ def _slack(plan: Plan, mechanism: Mechanism, level: float) -> float | None:
 
 def _strength(plan: Plan, lines: tuple[Line, ...]) -> str:
     """The guarantee in words, with what floats may cost where there are any that tell."""
-    promise = f"epsilon = {told(plan.budget.epsilon)}, delta = {told(plan.budget.delta)}, for every possible data set "
+    figures = f"epsilon = {told(plan.budget.epsilon)}, delta = {told(plan.budget.delta)}"
     slacks = [line.slack for line in lines]
     if None in slacks:
         numerics = "; in exact arithmetic, with a numerical slack that is told once the dimension is known"
@@ -332,7 +360,18 @@ def _strength(plan: Plan, lines: tuple[Line, ...]) -> str:
         numerics = f"; in exact arithmetic, with a numerical slack of about {total:.1e} in delta"
     else:
         numerics = ""
-    return f"{promise}(worst case, no model of the data{numerics})"
+    if isinstance(plan.spent, ModelBudget):
+        return f"{plan.spent.caveat}: {figures}{numerics}{_apart(plan)}"
+    return f"{figures}, for every possible data set (worst case, no model of the data{numerics})"
+
+
+def _apart(plan: Plan) -> str:
+    """What the other releases of a plan that rests on a model would promise for every data set, without those."""
+    others = [loss for loss in plan.pricing.all_losses if not isinstance(loss, ModelBased)]
+    if not others:
+        return ""
+    epsilon = accountant(plan.accountant).epsilon(others, plan.budget.delta)
+    return f" (the releases that need no model, without the others, are worst case with epsilon = {told(epsilon)})"
 
 
 def _noise(plan: Plan, mechanism: Mechanism, level: float) -> dict[str, float]:

@@ -142,6 +142,7 @@ class Result(Printable, Mapping[str, NDArray[Any]]):
         content = {
             "format": FORMAT,
             "private": self.private,
+            **({"caveat": self.statement.caveat} if self.statement.caveat else {}),
             "statement": self.statement.to_json(),
             "versions": self.versions,
             "charge": None if self.charge is None else attrs.asdict(self.charge),

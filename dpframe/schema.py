@@ -40,6 +40,7 @@ def schema() -> dict[str, Any]:
             "format": {"const": FORMAT},
             "requires": {"type": "object", "additionalProperties": {"type": "string"}},
             "accountant": {"enum": ["auto", *(cls.name for cls in registry.accountants())]},
+            "accept": {"type": "array", "items": {"type": "string"}},
             "rows": rows,
             "budget": _object(Budget),
             "steps": {"type": "array", "minItems": 1, "items": {"oneOf": steps}},

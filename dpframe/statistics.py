@@ -16,7 +16,7 @@ from dpframe import lattice, sensitivity, validators
 from dpframe.errors import PlanError
 from dpframe.inputs import input
 from dpframe.interfaces import Statistic
-from dpframe.kinds import AugmentedMoment, Subspace, SymmetricMatrix
+from dpframe.kinds import AugmentedMoment, Radii, Subspace, SymmetricMatrix
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.private import Chunk
 from dpframe.rows import NORM_LIMIT, Column, Rows
@@ -61,19 +61,18 @@ class BlockMoment(Statistic):
 
     Args:
         basis: a released (dim, rank) basis, or a reference to one.
-        radii: public bounds on the lengths of a and b.
+        radii: bounds on the lengths of a and b, public or released, or a reference to them.
     """
 
     name = "block-moment"
 
     basis: Any = input(Subspace)
-    radii: tuple[float, float] = attrs.field(converter=validators.as_tuple)
+    radii: Any = input(Radii)
 
     @radii.validator
     def _check_radii(self, attribute: attrs.Attribute[Any], value: Any) -> None:
-        usable = isinstance(value, tuple) and len(value) == 2 and all(map(validators.is_finite, value))
-        if not usable or not all(1 / NORM_LIMIT <= radius <= NORM_LIMIT for radius in value):
-            raise validators.refuse(self, "radii", "two positive numbers", value)
+        if isinstance(value, Radii) and not ((value.array >= 1 / NORM_LIMIT) & (value.array <= NORM_LIMIT)).all():
+            raise validators.refuse(self, "radii", f"from {1 / NORM_LIMIT:g} to {NORM_LIMIT:g}", value.array.tolist())
 
     def check(self, rows: Rows) -> None:
         if rows.center:
@@ -86,13 +85,23 @@ class BlockMoment(Statistic):
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
         return sensitivity.blocks(rows, self.basis.array.shape[1])
 
-    def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
-        rows = chunk.integers()
+    def sides(self, chunk: Chunk) -> tuple[FloatArray, FloatArray]:
+        """The integer rows a and b, each of length at most RADIUS on a lattice of its own; see `steps`."""
         rank = self.basis.array.shape[1]
-        projected = rows @ self._integer_basis
-        in_steps = 2.0**BASIS_BITS / chunk.rows.step
-        signal, _ = lattice.integer_rows(projected[:, :rank], self.radii[0] * in_steps)
-        residual, _ = lattice.integer_rows(projected[:, rank:], self.radii[1] * in_steps)
+        projected = chunk.integers() @ self._integer_basis
+        in_steps = self.radii.array * (2.0**BASIS_BITS / chunk.rows.step)
+        signal, _ = lattice.integer_rows(projected[:, :rank], in_steps[0])
+        residual, _ = lattice.integer_rows(projected[:, rank:], in_steps[1])
+        return signal, residual
+
+    def steps(self) -> tuple[float, float]:
+        """The length of one lattice step of a and of b, in the units of the rows."""
+        dim, rank = self.basis.array.shape
+        alpha, beta = self.radii.array.tolist()
+        return alpha / lattice.inner_radius(rank), beta / lattice.inner_radius(dim - rank)
+
+    def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
+        signal, residual = self.sides(chunk)
         return {
             "signal": lattice.gram(signal),
             "cross": (signal.T @ residual).astype(np.int64),
@@ -102,9 +111,14 @@ class BlockMoment(Statistic):
     @cached_property
     def _integer_basis(self) -> FloatArray:
         """The basis and its orthogonal complement, rounded: a function of released values only."""
-        basis = self.basis.array
-        complement = np.linalg.qr(basis, mode="complete")[0][:, basis.shape[1] :]
-        return np.rint(np.hstack([basis, complement]) * 2.0**BASIS_BITS)
+        return np.rint(self.rotation(self.basis) * 2.0**BASIS_BITS)
+
+    @staticmethod
+    def rotation(basis: Subspace) -> FloatArray:
+        """The basis and its orthogonal complement in columns: the coordinates of a and b."""
+        array = basis.array
+        complement = np.linalg.qr(array, mode="complete")[0][:, array.shape[1] :]
+        return np.hstack([array, complement])
 
 
 def _check_edges(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:

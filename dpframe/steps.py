@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
 from dpframe import registry, validators
 from dpframe.errors import PlanError
 from dpframe.interfaces import Mechanism, PostProcessor, Recipe
+
+if TYPE_CHECKING:
+    from dpframe.bounds import Scenario
+    from dpframe.budget import Budget
+    from dpframe.rows import Rows
 
 A = TypeVar("A")
 
@@ -38,14 +43,18 @@ class Step:
         validator=attrs.validators.optional(validators.number(above=0.0)),
     )
 
-    def expanded(self) -> tuple[Step, ...]:
-        """The steps that a recipe stands for; any other step stands for itself."""
+    def expanded(self, rows: Rows, budget: Budget, scenario: Scenario | None) -> tuple[Step, ...]:
+        """The steps that a recipe stands for in a plan; any other step stands for itself."""
         if not isinstance(self.action, Recipe):
             return (self,)
         if self.level is not None:
             raise PlanError(f"step {self.name!r}: a recipe of several releases takes weight=, not level=.")
-        inner = self.action.steps(self.name, self.weight)
-        return tuple(part for step in inner for part in step.expanded())
+        try:
+            settled = self.action.settled(rows, budget, scenario)
+        except PlanError as error:
+            raise PlanError(f"step {self.name!r}: {error}") from None
+        inner = settled.steps(self.name, self.weight)
+        return tuple(part for step in inner for part in step.expanded(rows, budget, scenario))
 
 
 def release(name: str, mechanism: str, *, weight: float = 1.0, level: float | None = None, **parameters: Any) -> Step:

@@ -155,3 +155,45 @@ def test_many_steps_are_priced_quickly_and_exactly() -> None:
     many = plan(*[dp.release(f"m{i}", "gaussian", weight=1 + i % 3) for i in range(200)])
     total = sum(level**2 for level in many.pricing.levels.values()) ** 0.5
     assert plan(dp.release("m", "gaussian")).pricing.levels["m"] == pytest.approx(total, rel=1e-9)
+
+
+@attrs.frozen(kw_only=True)
+class Settling(dp.Recipe):
+    """As many traces as the budget and the assumed rows suggest; none of it is known before there is a plan."""
+
+    name = "settling"
+    count: int | None = None
+
+    def settled(self, rows: dp.Rows, budget: dp.Budget, scenario: dp.Scenario | None) -> dp.Recipe:
+        if rows.center:
+            raise dp.PlanError("no constant coordinate here.")
+        n = 0 if scenario is None or scenario.n is None else scenario.n
+        found = 1 + (budget.epsilon > 1.0) + (n > 100) + (rows.norm == 2.0)
+        return attrs.evolve(self, count=found) if self.count is None else self
+
+    def steps(self, name: str, weight: float) -> list[dp.Step]:
+        assert self.count is not None
+        names = [*(f"{name}.{number}" for number in range(1, self.count)), name]
+        return [dp.release(each, "noisy-trace", weight=weight) for each in names]
+
+
+def test_a_recipe_is_settled_from_the_plan() -> None:
+    with registered(Settling):
+        step = dp.release("t", "settling")
+        assert 1 == len(plan(step).releases)
+        assert 2 == len(plan(step, budget=dp.Budget(epsilon=2.0)).releases)
+        assumed = dp.Scenario(dim=2, n=1000)
+        many = dp.Plan(rows=ROWS, budget=BUDGET, steps=[step], scenario=assumed)
+        assert ["t.1", "t"] == [each.name for each in many.steps]
+        assert 3 == len(dp.release("t", "settling", count=3).expanded(ROWS, BUDGET, assumed))
+        with pytest.raises(dp.PlanError, match="step 't': no constant coordinate here"):
+            plan(step, rows=attrs.evolve(ROWS, center=True))
+
+
+def test_a_norm_that_is_released_does_not_settle_recipes_again() -> None:
+    with registered(Settling):
+        rows = dp.Rows(norm=dp.ref("radius"), neighbors="add-remove")
+        radius = dp.release("radius", "private-quantile", quantile=0.9, high=4.0)
+        found = plan(radius, dp.release("t", "settling"), rows=rows)
+        assert ["radius", "t"] == [step.name for step in found.with_norm(2.0).steps]
+        assert 2 == len(plan(dp.release("t", "settling"), rows=dp.Rows(norm=2.0, neighbors="add-remove")).releases)

@@ -164,6 +164,17 @@ def test_to_units_undoes_the_map_of_the_columns() -> None:
     assert [[20.0], [0.0], [0.0]] == loadings.array.tolist()
 
 
+@pytest.mark.parametrize("k", [1, 3])
+def test_tied_eigenvalues_are_not_lost(k: int) -> None:
+    """I − 4uuᵀ has one eigenvalue −3 and all others 1: a solver of a few eigenpairs may return none of those."""
+    for seed in range(12):
+        direction = np.random.default_rng(seed).standard_normal(200)
+        direction /= np.linalg.norm(direction)
+        matrix = np.eye(200) - 4 * np.outer(direction, direction)
+        found = postprocess.TopSubspace(of=(matrix + matrix.T) / 2, k=k).apply().array
+        np.testing.assert_allclose(found.T @ matrix @ found, np.eye(k), atol=1e-9)
+
+
 @pytest.mark.parametrize("cls", [getattr(postprocess, name) for name in postprocess.__all__])
 def test_every_postprocessor_is_frozen_named_and_registered(cls: Any) -> None:
     from dpframe import registry

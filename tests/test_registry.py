@@ -622,7 +622,7 @@ def test_pure_and_gaussian_losses_in_one_plan() -> None:
         dp.Plan(rows=ROWS, budget=PURE, steps=steps)
 
 
-def test_a_loss_that_nobody_composes() -> None:
+def test_a_loss_that_nobody_accepted() -> None:
     @dp.register
     @attrs.frozen(kw_only=True)
     class Modelled(Trace):
@@ -633,7 +633,9 @@ def test_a_loss_that_nobody_composes() -> None:
             return dp.losses.ModelBased(loss=loss, model="spiked-covariance", failure="1e-9")
 
     try:
-        with pytest.raises(dp.PlanError, match="'auto' cannot compose the ModelBased loss of step 'a'"):
+        with pytest.raises(
+            dp.PlanError, match="step 'a' is private only for data drawn from the model 'spiked-covariance'"
+        ):
             pure_plan(dp.release("a", "test-modelled"))
     finally:
         dp.unregister(Modelled)

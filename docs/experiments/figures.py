@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from docs.experiments import growth, motion, shapes
+from docs.experiments import spiked as spiked_models
 from docs.experiments.covariances import Covariance
 from docs.experiments.wishart import Exponent, Gaps
 from docs.figures.style import INK, plt, save
@@ -174,3 +175,24 @@ def noise_shapes(found: Sequence[shapes.Case]) -> None:
     axes.grid(True)
     axes.legend(ncols=2, handlelength=3.2)
     save(figure, HERE / "shapes.svg")
+
+
+def spiked(found: dict[str, list[dict[str, float]]]) -> None:
+    """Every panel of the published figures on made-up rows, with our methods."""
+    colours = dict(
+        zip((*spiked_models.METHODS, spiked_models.OJA), (ORANGE, GREY, PURPLE, GREEN, BLUE, INK), strict=True)
+    )
+    figure, panels = plt.subplots(3, 3, figsize=(11.4, 9.6), gridspec_kw={"hspace": 0.42, "wspace": 0.28})
+    for axes, (name, errors) in zip(panels.flat, found.items(), strict=True):
+        what, cases = spiked_models.FIGURES[name]
+        values = spiked_models.varying(cases)
+        for method in errors[0]:
+            style = DASHED if method == spiked_models.PAPER else DOTTED if method == spiked_models.STARRED else "-"
+            drawn = [each[method] for each in errors]
+            axes.loglog(values, drawn, color=colours[method], ls=style, marker="o", ms=4, lw=1.6, label=method)
+        axes.set_title(f"{name} ({what})", fontsize=9.5, color=INK)
+        plain(axes.xaxis, values)
+        axes.yaxis.set_minor_formatter("")
+        axes.grid(True)
+    figure.legend(*panels.flat[0].get_legend_handles_labels(), loc="lower center", ncols=6, fontsize=10)
+    save(figure, HERE / "spiked.svg")

@@ -26,6 +26,8 @@ def top_eigenpairs(matrix: NDArray[Any], k: int) -> tuple[FloatArray, NDArray[An
         from scipy.linalg import eigh
 
         values, vectors = eigh(matrix, subset_by_index=(dim - k, dim - 1), driver="evr")
+        if len(values) < k:  # LAPACK may lose eigenvalues that are tied
+            values, vectors = (part[..., dim - k :] for part in np.linalg.eigh(matrix))
     order = np.argsort(values)[::-1]
     return values[order], _with_fixed_sign(vectors[:, order])
 

@@ -21,7 +21,8 @@ from dpframe.errors import PlanError
 from dpframe.interfaces import Mechanism, Statistic
 from dpframe.kinds import Kind
 from dpframe.lattice import FloatArray
-from dpframe.losses import ZCDP, Gaussian, Laplace
+from dpframe.losses import ZCDP, Gaussian, Laplace, ModelBased, PrivacyLoss
+from dpframe.models import model
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
 from dpframe.private import Chunk, Parts, PrivateData
@@ -38,7 +39,7 @@ NORM, DIM, CONTRIBUTIONS = 1.7, 3, 3  # no two of them, nor their squares, are a
 
 
 def promises(subject: Mechanism | Statistic, rows: Rows | None) -> list[Rows]:
-    """Promises to check a subject under, each for both relations: the one given, or those of ours that it accepts.
+    """Promises to check a subject under, for both relations: the one given, or ours, as far as it accepts them.
 
     Ours are plain rows, rows with a constant coordinate, rows of one coordinate, and columns with a category.
     """
@@ -49,11 +50,11 @@ def promises(subject: Mechanism | Statistic, rows: Rows | None) -> list[Rows]:
         {"norm": NORM, "dim": 1},
         {"columns": columns},
     ]
-    candidates = [Rows(neighbors="replace", contributions=CONTRIBUTIONS, **each) for each in ours]
+    bases = [Rows(neighbors="replace", contributions=CONTRIBUTIONS, **each) for each in ours]
     if rows is not None:
-        candidates = [rows.bind(rows.dim or DIM)]
+        bases = [rows.bind(rows.dim or DIM)]
     accepted, refusal = [], None
-    for candidate in candidates:
+    for candidate in (attrs.evolve(base, neighbors=relation) for base in bases for relation in NEIGHBORS):
         try:
             for part in (subject, *(subject.reads() if isinstance(subject, Mechanism) else ())):
                 part.check(candidate)
@@ -63,7 +64,7 @@ def promises(subject: Mechanism | Statistic, rows: Rows | None) -> list[Rows]:
             accepted.append(candidate)
     if not accepted:
         raise PlanError(f"{subject.name!r} refuses the promise to be checked under; say rows=. It says: {refusal}")
-    return [attrs.evolve(promise, neighbors=relation) for promise in accepted for relation in NEIGHBORS]
+    return accepted
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -82,11 +83,16 @@ class MechanismStage:
 
     def plan(self, rows: Rows) -> Plan:
         """A plan that releases it once."""
-        loss = self.subject.loss(rows, 1.0)
-        scales = all(isinstance(part, SHIFTS) for part in (loss if isinstance(loss, tuple) else (loss,)))
+        losses = self.losses(rows, 1.0)
+        scales = all(isinstance(part, SHIFTS) for part in losses)
         epsilon = self.epsilon or (FOR_SHIFTS if scales else FOR_RATIOS)
         budget = Budget(epsilon=epsilon, delta=DELTA)
-        return Plan(rows=rows, budget=budget, steps=[Step(name="release", action=self.subject)])
+        models = [model(loss.model) for loss in losses if isinstance(loss, ModelBased)]
+        return Plan(rows=rows, budget=budget, steps=[Step(name="release", action=self.subject)], accept=models)
+
+    def losses(self, rows: Rows, level: float) -> tuple[PrivacyLoss, ...]:
+        loss = self.subject.loss(rows, level)
+        return loss if isinstance(loss, tuple) else (loss,)
 
     @property
     def statistics(self) -> list[StatisticStage]:

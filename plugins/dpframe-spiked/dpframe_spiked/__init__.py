@@ -1,0 +1,51 @@
+"""Principal components and covariances under the spiked covariance model, for dpframe."""
+
+from __future__ import annotations
+
+import dpframe as dp
+from dpframe_spiked.blocks import BlockGaussian, Blocks
+from dpframe_spiked.covariance import EigenRatioRank, EigenvalueShrinkage, SpikedCovariance
+from dpframe_spiked.estimate import BlockEstimate
+from dpframe_spiked.estimator import Spiked, printed_level
+from dpframe_spiked.oracle import SpikedForecast, SpikedRates
+from dpframe_spiked.radii import BlockHistogram, BlockRadii
+from dpframe_spiked.recipe import SpikedBlock
+
+DPFRAME_API = 1
+
+
+@dp.hookimpl
+def dpframe_mechanisms() -> list[type[dp.Mechanism] | type[dp.Recipe]]:
+    return [Spiked, SpikedBlock, BlockGaussian, BlockRadii]
+
+
+@dp.hookimpl
+def dpframe_statistics() -> list[type[dp.Statistic]]:
+    return [BlockHistogram]
+
+
+@dp.hookimpl
+def dpframe_postprocessors() -> list[type[dp.PostProcessor]]:
+    return [BlockEstimate, SpikedCovariance, EigenvalueShrinkage, EigenRatioRank]
+
+
+@dp.hookimpl
+def dpframe_bound_oracles() -> list[type[dp.BoundOracle]]:
+    return [SpikedForecast, SpikedRates]
+
+
+__all__ = [
+    "BlockEstimate",
+    "BlockGaussian",
+    "BlockHistogram",
+    "BlockRadii",
+    "Blocks",
+    "EigenRatioRank",
+    "EigenvalueShrinkage",
+    "Spiked",
+    "SpikedBlock",
+    "SpikedCovariance",
+    "SpikedForecast",
+    "SpikedRates",
+    "printed_level",
+]

@@ -1,0 +1,128 @@
+"""Second moments in a released basis, each side of a row clipped on its own, with Gaussian noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+import dpframe as dp
+from dpframe.rounding import sqrt_up, up
+from dpframe_spiked.calibration import LARGEST, multiples
+
+SMALLEST_LEVEL = LARGEST * 2.0**-23  # below it, noise would leave the range of the exact sampler, 2⁵⁶
+_ROOT_HALF = sqrt_up(2) / 2
+
+
+@attrs.frozen(eq=False, slots=False)
+class Blocks(dp.Kind):
+    """A symmetric matrix in the coordinates of a basis and its complement, whose last block is a multiple of I."""
+
+    title = "a moment in blocks"
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.array.ndim != 2 or not np.array_equal(self.array, self.array.T) or self.array.dtype.kind != "f":
+            raise self._refused("equal rows and columns, of real numbers")
+
+
+@attrs.frozen(kw_only=True)
+class BlockGaussian(dp.Mechanism):
+    """The parts of the second moment around a released subspace, with Gaussian noise.
+
+    In the basis U a row is a = Uᵀx, clipped to α, and b = U⊥ᵀx, clipped to β. Released are the signal Σaaᵀ, the cross
+    part Σabᵀ and the residual Σ‖b‖², which stands for the last block as a multiple of the identity. The basis is a
+    released value, so for each value of it this is one Gaussian mechanism on integers, whose noise
+    :mod:`dpframe_spiked.calibration` fixes: one person moves (signal, cross, residual), measured in units of their
+    noise, by at most mu = level.
+
+    Args:
+        basis: the subspace, released earlier.
+        radii: α and β, public or released earlier.
+
+    Guarantee:
+        Gaussian loss with mu = level, for either neighbouring relation; worst case.
+    """
+
+    name = "block-gaussian"
+    unit = "mu"
+    gives = Blocks
+    numerics = "exact"
+
+    basis: Any = dp.input(dp.Subspace)
+    radii: Any = dp.input(dp.Radii)
+
+    def reads(self) -> tuple[dp.Statistic, ...]:
+        return (self._statistic,)
+
+    @property
+    def _statistic(self) -> dp.BlockMoment:
+        return dp.BlockMoment(basis=self.basis, radii=self.radii)
+
+    def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
+        return dp.losses.Gaussian(mu=level)
+
+    def check_level(self, rows: dp.Rows, level: float) -> None:
+        if level < SMALLEST_LEVEL * rows.contributions:
+            raise dp.PlanError(
+                f"'block-gaussian' needs a level of at least {SMALLEST_LEVEL * rows.contributions:.3g}; got "
+                f"{level:.3g}. Raise the budget or this step's share."
+            )
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
+        statistic = self._statistic
+        parts, scales = data.parts(statistic), self._lattice_scales(data.rows, level)
+        rank = len(parts["signal"])
+        signal = np.zeros((rank, rank), dtype=np.int64)
+        np.fill_diagonal(signal, random.gaussian(scales[0], rank))
+        upper = np.triu_indices(rank, 1)
+        signal[upper] = signal.T[upper] = random.gaussian(up(scales[0] * _ROOT_HALF), len(upper[0]))
+        cross = random.gaussian(scales[1], parts["cross"].shape)
+        residual = random.gaussian(scales[2], ())
+        return self._value(parts["signal"] + signal, parts["cross"] + cross, parts["residual"] + residual)
+
+    def noiseless(self, data: dp.PrivateData) -> dp.Kind:
+        parts = data.parts(self._statistic)
+        return self._value(parts["signal"], parts["cross"], parts["residual"])
+
+    def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
+        if isinstance(self.basis, dp.Ref) or isinstance(self.radii, dp.Ref):
+            return {}
+        a, b = self._statistic.steps()
+        signal, cross, residual = self._lattice_scales(rows, level)
+        return {"signal": signal * a * a, "cross": cross * a * b, "residual": residual * b * b}
+
+    def log_density(self, value: dp.Kind, data: dp.PrivateData, level: float) -> float:
+        exact = self.noiseless(data).array
+        rank, noise = self.basis.array.shape[1], self.noise(data.rows, level)
+        shift = value.array - exact
+        squares = {
+            "signal": float(np.square(shift[:rank, :rank]).sum()),
+            "cross": float(np.square(shift[:rank, rank:]).sum()),
+            "residual": float(shift[-1, -1] * (len(shift) - rank)) ** 2,
+        }
+        return -sum(square / noise[part] ** 2 for part, square in squares.items()) / 2
+
+    def _lattice_scales(self, rows: dp.Rows, level: float) -> tuple[float, float, float]:
+        """Deviations in lattice units, rounded up; of the signal, that of its diagonal."""
+        dim, rank = self.basis.array.shape
+        alpha, beta = self.radii.array.tolist()
+        unit = up(sqrt_up(self._statistic.sensitivity(rows)["residual"].l2_squared) / level)
+        signal, cross, residual = (
+            up(unit * multiple) for multiple in multiples(str(rows.neighbors), dim, rank, (alpha, beta))
+        )
+        return signal, cross, residual
+
+    def _value(self, signal: NDArray[Any], cross: NDArray[Any], residual: NDArray[Any]) -> Blocks:
+        """The parts in the units of the rows: post-processing."""
+        a, b = self._statistic.steps()
+        dim, rank = self.basis.array.shape
+        array = np.zeros((dim, dim))
+        array[:rank, :rank] = signal.astype(np.float64) * (a * a)
+        array[:rank, rank:] = cross.astype(np.float64) * (a * b)
+        array[rank:, :rank] = array[:rank, rank:].T
+        np.fill_diagonal(array[rank:, rank:], float(residual) * (b * b) / (dim - rank))
+        return Blocks(array)

@@ -1,0 +1,44 @@
+"""How much noise each part of a block moment needs; docs/explanation/spiked.md has the proofs.
+
+With one side of a row clipped to α, the other to β, the parts are the signal T = Σaaᵀ, the cross part C = Σabᵀ and the
+residual τ = Σ‖b‖². Noise of deviations s_T (scaled as in the Gaussian orthogonal ensemble), s_C and s_τ is a Gaussian
+release with mu² the largest value of ‖ΔT‖²/s_T² + ‖ΔC‖²/s_C² + Δτ²/s_τ² over what one person can do.
+
+add-remove
+    One row reaches α², αβ and β² at once, so mu² = α⁴/s_T² + α²β²/s_C² + β⁴/s_τ². The mean squared error of the
+    reassembled matrix, Σ w_i s_i² with w as below, is smallest for mu_i² ∝ Δ_i √w_i.
+
+replace
+    s_C = 2αβ/mu is what C alone needs, and s_T = 2√2 α²/mu with s_τ = 2β²/mu come for free: rows that move C by 2αβ
+    move neither T nor τ.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dpframe.rounding import sqrt_up
+
+LEAST_SHARE = 2.0**-10  # of mu², so that no part drowns and no scale leaves the range of the exact sampler
+LARGEST = 33.0
+"""No multiple is larger."""
+
+_ROUNDING = 1.0 + 2.0**-40  # far above the rounding of a handful of operations
+
+
+def multiples(neighbors: str, dim: int, rank: int, radii: tuple[float, float]) -> tuple[float, float, float]:
+    """Deviations of signal, cross and residual, each in units of (the product of its radii) / mu, from above."""
+    if neighbors == "replace":
+        return sqrt_up(8), 2.0, 2.0
+    signal, cross, residual = (_ROUNDING / math.sqrt(share) for share in shares(dim, rank, radii))
+    return signal, cross, residual
+
+
+def shares(dim: int, rank: int, radii: tuple[float, float]) -> tuple[float, float, float]:
+    """The shares of mu² for rows added or removed: they add up to 1."""
+    alpha, beta = radii
+    weights = (rank * (rank + 1) / 2, 2.0 * rank * (dim - rank), 1.0 / (dim - rank))
+    wanted = [product * math.sqrt(w) for product, w in zip((alpha / beta, 1.0, beta / alpha), weights, strict=True)]
+    floored = [max(each / sum(wanted), LEAST_SHARE) for each in wanted]
+    signal, cross, residual = (each / sum(floored) for each in floored)
+    return signal, cross, residual

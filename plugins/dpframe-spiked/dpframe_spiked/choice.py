@@ -1,0 +1,232 @@
+"""How `spiked-block` shares a budget between its rounds, chosen from public figures before any data is touched.
+
+All variances below are those of one entry of the block between signal and residual, to first order in the noise. With
+the moment about n(λUUᵀ + σ²I), such an entry of noise turns the subspace by itself divided by nλ, so that a variance v
+leaves E‖ŨŨᵀ − UUᵀ‖² ≈ 2r(p−r)·v/(nλ)². What still leaks from the signal into the residual of a row makes it longer by
+λr(p−r)·v/(nλ)² on average, and the next round has to clip at a radius that lets it pass.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+from statistics import NormalDist
+
+import attrs
+import numpy as np
+
+import dpframe as dp
+from dpframe_spiked.calibration import multiples
+
+WORTHWHILE = 0.85
+"""The rounds must promise at most this share of the error of one Gaussian release, or that is made instead."""
+
+STEEPEST = 0.12
+"""No round starts from a basis with a mean squared sine per direction above this: first order says little there."""
+
+FARTHEST = 1e50  # no two figures that a choice rests on are farther apart
+MOST_ROUNDS = 3
+GRID = tuple(0.02 * 1.35**power for power in range(13))  # shares of the budget, from 2 to 73 per cent
+
+
+@attrs.frozen(kw_only=True)
+class Assumed:
+    """The public figures that a choice rests on, in units in which σ² is 1.
+
+    Args:
+        dim, rank, rows, spike: of the spiked model: p, r, n and λ.
+        neighbors: the relation.
+        norm: the length to which rows are scaled down.
+        quantile: the share of rows that radii are meant not to touch.
+        mu: the Gaussian level of all rounds together, divided by the number of rows of one person.
+    """
+
+    dim: int
+    rank: int
+    rows: int
+    spike: float
+    neighbors: str
+    norm: float
+    quantile: float
+    mu: float
+
+    @classmethod
+    def of(cls, scenario: dp.Scenario, rows: dp.Rows, *, rank: int, mu: float, quantile: float = 0.95) -> Assumed:
+        """From a spiked scenario and a promise; a norm that is released is taken for what it should be."""
+        assert scenario.n is not None  # these three by the checks of a spiked scenario
+        assert scenario.spike is not None
+        assert scenario.noise is not None
+        spike = scenario.spike / scenario.noise
+        strong = (1.0 + spike) * _gamma_quantile(rank, rank / 2, quantile)
+        norm = math.sqrt(strong + scenario.dim - rank)
+        if rows.released_norm is None:
+            norm = rows.length / math.sqrt(scenario.noise)
+        if not all(1 / FARTHEST < each < FARTHEST for each in (spike, norm)):
+            raise dp.PlanError("the spike, the noise and the norm of the rows are too far apart to choose by them.")
+        return cls(
+            dim=scenario.dim,
+            rank=rank,
+            rows=scenario.n,
+            spike=spike,
+            neighbors=str(rows.neighbors),
+            norm=norm,
+            quantile=quantile,
+            mu=mu / rows.contributions,
+        )
+
+    @property
+    def entries(self) -> int:
+        """How many entries turn the subspace."""
+        return self.rank * (self.dim - self.rank)
+
+    def turn(self, variance: float) -> float:
+        """‖sin Θ‖² that a variance of the entries makes, to first order."""
+        return self.entries * variance / (self.rows * self.spike) ** 2
+
+    def error(self, variance: float) -> float:
+        """‖ŨŨᵀ − UUᵀ‖ in Frobenius norm, to first order; no two subspaces are farther apart than √(2r)."""
+        return math.sqrt(2 * min(self.turn(variance), float(self.rank)))
+
+    def moment_variance(self, share: float) -> float:
+        """Of an off-diagonal entry of the Gaussian release of the whole moment, were nothing clipped off."""
+        pairs = 2 if self.neighbors == "replace" else 1
+        signal = (self.norm**2 - (self.dim - self.rank)) / (self.spike + 1.0)
+        left = remaining(self.rank, max(signal, 0.05))
+        return pairs * self.norm**4 / (2 * share * self.mu**2 * left**2)
+
+    @property
+    def signal_radius(self) -> float:
+        """The quantile of the lengths of the signal."""
+        square = _gamma_quantile((self.spike + 1.0) * self.rank, self.rank / 2, self.quantile)
+        return min(math.sqrt(square), self.norm)
+
+    def residual_radius(self, variance: float) -> float:
+        """The mean square of the residual proper, whose lengths differ little, and a quantile of what leaks into it."""
+        leak = self.spike * self.turn(variance)
+        square = self.dim - self.rank + _gamma_quantile(leak, self.rank / 2, self.quantile)
+        return min(math.sqrt(square), self.norm)
+
+    def left(self, radii: tuple[float, float]) -> tuple[float, float, float]:
+        """The shares of signal, cross part and residual that clipping leaves of Gaussian rows."""
+        signal = radii[0] ** 2 / (self.spike + 1.0)
+        residual = remaining(self.dim - self.rank, radii[1] ** 2)
+        return remaining(self.rank, signal), remaining_cross(self.rank, signal), residual
+
+
+def remaining(degrees: int, square: float) -> float:
+    """E min(X, c)/E X for X of a χ² law: what is left of a mean square by clipping at √c."""
+    from scipy.special import gammainc
+
+    half = degrees / 2
+    return min(float(gammainc(half + 1, square / 2) + square / degrees * (1.0 - gammainc(half, square / 2))), 1.0)
+
+
+def remaining_cross(degrees: int, square: float) -> float:
+    """E √X·min(√X, √c)/E X: what is left of a product by clipping one of its factors."""
+    from scipy.special import gammainc, gammaln
+
+    half = degrees / 2
+    mean_length = math.sqrt(2) * math.exp(gammaln(half + 0.5) - gammaln(half))
+    beyond = mean_length * (1.0 - gammainc(half + 0.5, square / 2))
+    return min(float(gammainc(half + 1, square / 2) + math.sqrt(square) * beyond / degrees), 1.0)
+
+
+def _gamma_quantile(mean: float, shape: float, quantile: float) -> float:
+    """Of a Gamma variable, by the approximation of Wilson and Hilferty: within 3 per cent for the upper half."""
+    deviate = NormalDist().inv_cdf(quantile)
+    return mean * max(1.0 - 1.0 / (9 * shape) + deviate / (3 * math.sqrt(shape)), 0.05) ** 3
+
+
+@attrs.frozen(kw_only=True)
+class Round:
+    """One round of blocks.
+
+    Args:
+        share: of the budget, as a share of mu².
+        radii: the lengths to which both sides of a row are scaled down.
+        kept: how much of the new signal, cross and residual parts goes into the estimate, against what was known.
+        left: the shares of these parts that clipping is expected to leave.
+    """
+
+    share: float
+    radii: tuple[float, float]
+    kept: tuple[float, float, float]
+    left: tuple[float, float, float]
+
+
+@attrs.frozen(kw_only=True)
+class Layout:
+    """How the budget is spent: on the moment, then on rounds of blocks; without rounds it is a Gaussian release.
+
+    Args:
+        first: the share of the moment.
+        rounds: the others.
+        forecast: the first-order error of the subspace, and that of the Gaussian release alone.
+    """
+
+    first: float
+    rounds: tuple[Round, ...]
+    forecast: tuple[float, float]
+
+
+def plain(assumed: Assumed) -> Layout:
+    error = assumed.error(assumed.moment_variance(1.0))
+    return Layout(first=1.0, rounds=(), forecast=(error, error))
+
+
+def laid_out(assumed: Assumed, shares: tuple[float, ...], radii: tuple[float, float] | None = None) -> Layout | None:
+    """The rounds that these shares make, or None where one of them would start too far off."""
+    cross = assumed.moment_variance(shares[0])
+    known = np.array([math.inf, cross, math.inf])  # of the moment, only the cross part is used
+    rounds = []
+    for share in shares[1:]:
+        if assumed.turn(float(known[1])) > STEEPEST * assumed.rank:
+            return None
+        sides = radii or (assumed.signal_radius, assumed.residual_radius(float(known[1])))
+        left = assumed.left(sides)
+        drawn = variances(assumed, sides, share) / np.square(left)
+        kept = 1.0 / (1.0 + drawn / known)
+        known = kept * drawn
+        rounds.append(Round(share=share, radii=sides, kept=_three(kept), left=left))
+    alone = assumed.error(assumed.moment_variance(1.0))
+    return Layout(first=shares[0], rounds=tuple(rounds), forecast=(assumed.error(float(known[1])), alone))
+
+
+def _three(values: dp.lattice.FloatArray) -> tuple[float, float, float]:
+    signal, cross, residual = values.tolist()
+    return signal, cross, residual
+
+
+def variances(assumed: Assumed, radii: tuple[float, float], share: float) -> dp.lattice.FloatArray:
+    """Of one entry of each part: signal (on the diagonal), cross, and the sum of the residual."""
+    alpha, beta = radii
+    sensitivities = np.array([alpha**2, alpha * beta, beta**2])
+    factors = np.array(multiples(assumed.neighbors, assumed.dim, assumed.rank, radii))
+    found: dp.lattice.FloatArray = (sensitivities * factors) ** 2 / (share * assumed.mu**2)
+    return found
+
+
+def in_units(layout: Layout, unit: float) -> Layout:
+    """The same with radii in the units of the rows."""
+    rounds = (attrs.evolve(each, radii=(each.radii[0] * unit, each.radii[1] * unit)) for each in layout.rounds)
+    return attrs.evolve(layout, rounds=tuple(rounds))
+
+
+@lru_cache(maxsize=256)
+def best(assumed: Assumed, radii: tuple[float, float] | None = None) -> Layout:
+    """The layout with the smallest forecast, or the Gaussian release where rounds are not worth while."""
+    found = [layout for shares in _candidates() if (layout := laid_out(assumed, shares, radii)) is not None]
+    fewest = sorted(found, key=lambda layout: len(layout.rounds))
+    chosen = min(fewest, key=lambda layout: layout.forecast[0], default=None)
+    if chosen is None or chosen.forecast[0] > WORTHWHILE * chosen.forecast[1]:
+        return plain(assumed)
+    return chosen
+
+
+def _candidates() -> Iterator[tuple[float, ...]]:
+    for count in range(1, MOST_ROUNDS + 1):
+        for shares in itertools.product(GRID, repeat=count):
+            if sum(shares) < 1.0 - GRID[0]:
+                yield (*shares, 1.0 - sum(shares))

@@ -1,0 +1,68 @@
+"""A moment put together from released blocks, and from what was known before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+import dpframe as dp
+from dpframe_spiked.blocks import Blocks
+
+
+def _three(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    shares = isinstance(value, tuple) and len(value) == 3 and all(map(dp.validators.is_finite, value))
+    if not shares or not all(0.0 < share <= 1.0 for share in value):
+        raise dp.validators.refuse(owner, attribute.name, "three numbers above 0, none above 1", value)
+
+
+def _shares() -> Any:
+    return attrs.field(default=(1.0, 1.0, 1.0), converter=dp.validators.as_tuple, validator=_three)
+
+
+@attrs.frozen(kw_only=True)
+class BlockEstimate(dp.PostProcessor):
+    """The second moment from its blocks in a basis: U T Uᵀ + U C U⊥ᵀ + U⊥ Cᵀ Uᵀ + τ/(p−r) U⊥U⊥ᵀ.
+
+    Where an earlier estimate is given, each part is a mean of the new one and of that of the earlier estimate in the
+    same basis, with public weights: of independent noise, the best are inverse to the variances.
+
+    Args:
+        of: the blocks.
+        basis: the subspace they are about.
+        prior: an earlier estimate.
+        kept: the weights of the new signal, cross and residual parts; all their weight unless given.
+        left: the shares of the three parts that clipping is expected to leave, by which they are divided.
+    """
+
+    name = "block-estimate"
+    gives = dp.SymmetricMatrix
+
+    of: Any = dp.input(Blocks)
+    basis: Any = dp.input(dp.Subspace)
+    prior: Any = dp.input(dp.SymmetricMatrix, default=None)
+    kept: tuple[float, float, float] = _shares()
+    left: tuple[float, float, float] = _shares()
+
+    def apply(self) -> dp.SymmetricMatrix:
+        dim, rank = self.basis.array.shape
+        rotation = dp.BlockMoment.rotation(self.basis)
+        divided = _by_parts(dim, rank, self.left)
+        blocks = self.of.array / divided
+        if self.prior is not None:
+            kept = _by_parts(dim, rank, self.kept)
+            known = rotation.T @ self.prior.array @ rotation
+            level = np.trace(known[rank:, rank:]) / (dim - rank)
+            known[rank:, rank:] = level * np.eye(dim - rank)
+            blocks = kept * blocks + (1.0 - kept) * known
+        moment = rotation @ blocks @ rotation.T
+        return dp.SymmetricMatrix((moment + moment.T) / 2, axes=self.basis.axes)
+
+
+def _by_parts(dim: int, rank: int, values: tuple[float, float, float]) -> dp.lattice.FloatArray:
+    """A matrix that holds one value in each part."""
+    found = np.full((dim, dim), values[1])
+    found[:rank, :rank] = values[0]
+    found[rank:, rank:] = values[2]
+    return found

@@ -1,0 +1,219 @@
+"""Algorithm 1 of Cai, Xia and Zha (2024): principal components and covariance, private under the spiked model only."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import attrs
+import numpy as np
+
+import dpframe as dp
+from dpframe.lattice import FloatArray
+from dpframe_spiked.marchenko_pastur import noise_variance
+
+MODEL = "spiked-covariance"
+ESTIMATED = ("noise", "rank", "spike")
+GRID = 2.0**20  # steps of the grid of what is released, per deviation of its noise
+_SHAPES = {"triangular": 1.0, "goe": math.sqrt(0.5)}
+
+
+def _check_private(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    words = isinstance(value, tuple) and all(word in ESTIMATED for word in value)
+    if not words or len(set(value)) < len(value):
+        raise dp.validators.refuse(owner, "private", "some of 'noise', 'rank', 'spike', each once", value)
+
+
+def _positive(**field: Any) -> Any:
+    return attrs.field(converter=dp.validators.as_float, validator=dp.validators.number(above=0.0), **field)
+
+
+@attrs.frozen(kw_only=True)
+class Spiked(dp.Mechanism):
+    """Components or covariance of rows from the spiked covariance model, with noise fitted to that model.
+
+    With Σ̂ = Σxxᵀ/n and its leading directions Û, noise of size Δ₁ is added to the projector ÛÛᵀ, whose leading
+    directions Ũ are the components, and noise of size Δ₂ to Ũᵀ(Σ̂ − σ²I)Ũ = Λ̃; the covariance is ŨΛ̃Ũᵀ + σ²I. Here
+
+        Δ₁ = C(σ²/λ + √(σ²/λ)) √(p(r + ln n))/n,    Δ₂ = C(λ(r + ln n) + σ²(p + ln n))/n
+
+    bound how far replacing one row *by an independent copy* moves them, with high probability *for data from the
+    model*. Nothing protects other rows: with arbitrary data the shifts can be as large as they like. The constant C is
+    not known; the paper's experiments use 4.
+
+    Args:
+        rank, spike, noise: r, λ and σ² of the model, assumed known; upper bounds on those that are estimated.
+        n: the number of rows, which the formulas need.
+        output: "covariance", or "components" alone, for which nothing is spent on Λ̃.
+        private: which of "noise" (§5.3), "rank" (§7.1) and "spike" (§7.2) to estimate, each at an equal share.
+        constant: C.
+        shape: "triangular", as printed, draws the upper triangle independently with variance s²; "goe" has half of
+            that off the diagonal, which covers the same shift.
+
+    Guarantee:
+        Gaussian loss with mu = level under the model "spiked-covariance", rows replaced by independent copies; the
+        parts share it equally. Not a worst-case guarantee. `printed_level` gives the level of the printed noise.
+
+    References:
+        Cai, Xia and Zha, "Optimal differentially private PCA and estimation for spiked covariance matrices", 2024,
+        Algorithm 1 and Lemmas 2 to 4.
+    """
+
+    name = "spiked"
+    unit = "mu"
+    gives = dp.Covariance
+
+    rank: int = attrs.field(validator=dp.validators.positive_int)
+    n: int = attrs.field(validator=dp.validators.positive_int)
+    spike: float = _positive()
+    variance: float = attrs.field(
+        alias="noise", converter=dp.validators.as_float, validator=dp.validators.number(above=0.0)
+    )
+    wanted: str = attrs.field(
+        default="covariance", alias="output", validator=dp.validators.one_of("covariance", "components")
+    )
+    private: tuple[str, ...] = attrs.field(default=(), converter=dp.validators.as_tuple, validator=_check_private)
+    constant: float = _positive(default=4.0)
+    shape: str = attrs.field(default="triangular", validator=dp.validators.one_of(*_SHAPES))
+
+    def output(self, rows: dp.Rows) -> type[dp.Kind]:
+        return dp.Covariance if self.wanted == "covariance" else dp.Subspace
+
+    def check(self, rows: dp.Rows) -> None:
+        if rows.center or rows.neighbors != "replace" or rows.contributions != 1:
+            raise dp.PlanError(
+                "'spiked' is analysed for rows that are replaced, one for each person, and have mean zero: "
+                'dp.Rows(neighbors="replace", contributions=1, center=False).'
+            )
+        if rows.dim is not None and 2 * self.rank >= rows.dim:
+            raise dp.PlanError(f"'spiked' needs a rank below half of the {rows.dim} coordinates; got rank={self.rank}.")
+        if rows.dim is not None and self.private and self.rank >= min(rows.dim, self.n):
+            raise dp.PlanError(f"'spiked' cannot estimate from {self.n} rows with a rank of up to {self.rank}.")
+
+    @property
+    def parts(self) -> int:
+        """How many releases share the level."""
+        return 1 + (self.wanted == "covariance") + len(self.private)
+
+    def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
+        failure = f"4n^-99 + exp(-c min(n, p)), n = {self.n}, for a constant c that is not known"
+        return dp.losses.ModelBased(loss=dp.losses.Gaussian(mu=level), model=MODEL, failure=failure)
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
+        sample = data.moment.astype(np.float64) * (data.rows.step**2 / self.n)
+        values, vectors = np.linalg.eigh(sample)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        draw = _Draws(random, math.sqrt(self.parts) / level)
+        model = self._estimated(values, draw)
+        rank = model.rank
+        leading = vectors[:, :rank]
+        noisy = draw.symmetric(leading @ leading.T, model.projector_shift, _SHAPES[self.shape])
+        basis = dp.postprocess.TopSubspace(of=noisy, k=rank).apply().array
+        if self.wanted == "components":
+            return dp.Subspace(basis, axes=data.rows.axes)
+        spread = basis.T @ (sample - model.variance * np.eye(len(sample))) @ basis
+        inner = draw.symmetric((spread + spread.T) / 2, model.eigenvalue_shift, _SHAPES[self.shape])
+        covariance = basis @ inner @ basis.T + model.variance * np.eye(len(sample))
+        return dp.Covariance((covariance + covariance.T) / 2, axes=data.rows.axes)
+
+    def slack(self, rows: dp.Rows, level: float) -> float:
+        """What the rounding of eigenvectors adds, for data from the model: its size in deviations of the noise."""
+        model = self._model(rows.known_dim)
+        rounding = model.dim * 2.0**-52 * (1.0 + model.variance / model.spike)
+        return min(1.0, model.dim * rounding * level / (math.sqrt(self.parts) * model.projector_shift))
+
+    def _model(self, dim: int) -> Model:
+        return Model(
+            dim=dim,
+            rows=self.n,
+            rank=self.rank,
+            spike=self.spike,
+            variance=self.variance,
+            constant=self.constant,
+        )
+
+    def _estimated(self, values: FloatArray, draw: _Draws) -> Model:
+        """The model with what is to be estimated, by the formulas with its bounds."""
+        known = self._model(len(values))
+        found = known
+        if "noise" in self.private:
+            shift = known.eigenvalue_shift / math.sqrt(min(len(values), self.n))
+            (variance,) = draw.numbers(np.array([noise_variance(values, self.n)]), shift)
+            found = attrs.evolve(found, variance=max(abs(variance), SMALLEST))
+        if "rank" in self.private:
+            noisy = np.maximum(draw.numbers(values[: self.rank + 1], known.eigenvalue_shift), SMALLEST)
+            found = attrs.evolve(found, rank=1 + int(np.argmax(noisy[:-1] / noisy[1:])))
+        if "spike" in self.private:
+            noisy = draw.numbers(values[: found.rank], known.eigenvalue_shift)
+            found = attrs.evolve(found, spike=max(abs(float(noisy.mean()) - found.variance), SMALLEST))
+        return found
+
+
+SMALLEST = 1e-12
+"""Estimates that noise has made zero or less are taken for this."""
+
+
+@attrs.frozen(kw_only=True)
+class Model:
+    """The spiked model, and how far an independent copy of a row moves what is computed, by the printed formulas."""
+
+    dim: int
+    rows: int
+    rank: int
+    spike: float
+    variance: float
+    constant: float
+
+    @property
+    def projector_shift(self) -> float:
+        """Δ₁, of ÛÛᵀ (Lemma 3)."""
+        ratio = self.variance / self.spike
+        size = math.sqrt(self.dim * (self.rank + math.log(self.rows))) / self.rows
+        return self.constant * (ratio + math.sqrt(ratio)) * size
+
+    @property
+    def eigenvalue_shift(self) -> float:
+        """Δ₂, of the eigenvalues of Σ̂ (Lemma 4)."""
+        log = math.log(self.rows)
+        signal, residual = self.spike * (self.rank + log), self.variance * (self.dim + log)
+        return self.constant * (signal + residual) / self.rows
+
+
+@attrs.frozen
+class _Draws:
+    """Noise of deviation shift · factor, on a public grid: raw floats would tell more than their noise hides."""
+
+    random: dp.Random
+    factor: float
+
+    def numbers(self, exact: FloatArray, shift: float) -> FloatArray:
+        step = shift * self.factor / GRID
+        whole = np.rint(exact / step) + self.random.gaussian(GRID, exact.shape)
+        return np.asarray(whole * step, dtype=np.float64)
+
+    def symmetric(self, exact: FloatArray, shift: float, off_diagonal: float) -> FloatArray:
+        """A symmetric matrix; off the diagonal the deviation is smaller by a factor."""
+        step = shift * self.factor / GRID
+        noise = np.triu(self.random.gaussian(GRID * off_diagonal, exact.shape), 1)
+        np.fill_diagonal(noise, self.random.gaussian(GRID, len(exact)))
+        whole = np.rint((exact + exact.T) / (2 * step)) + noise + np.triu(noise, 1).T
+        return np.asarray(whole * step, dtype=np.float64)
+
+
+def printed_level(*, epsilon: float, delta: float, parts: int = 2) -> float:
+    """The level at which `spiked` draws exactly the noise that is printed for (epsilon, delta), by parts.
+
+    Each of k parts is printed as (epsilon/k, delta/k), with the classical deviation Δ·k√(2 ln(1.25k/delta))/epsilon:
+    halves give 8Δ² ln(2.5/delta)/epsilon², thirds 18Δ² ln(3.75/delta)/epsilon². A level solved from the budget has
+    less noise, since Gaussian noise composes better than that.
+
+    >>> round(2**0.5 / printed_level(epsilon=1.0, delta=1e-6), 4)
+    10.8561
+    """
+    usable = dp.validators.is_finite(epsilon) and dp.validators.is_finite(delta) and dp.validators.is_int(parts)
+    if not (usable and epsilon > 0 and 0 < delta < 1 and parts > 0):
+        raise dp.PlanError(
+            "the printed noise needs epsilon > 0, 0 < delta < 1 and at least one part; "
+            f"got epsilon={epsilon!r}, delta={delta!r}, parts={parts!r}."
+        )
+    return epsilon / (math.sqrt(parts) * math.sqrt(2 * math.log(1.25 * parts / delta)))

@@ -1,0 +1,135 @@
+"""Rates of convergence under the spiked model, as printed by Cai, Xia and Zha (2024): constants are not known.
+
+Every rate is for the Schatten-q norm divided by nothing: the printed ones are per r^{1/q}, which is multiplied in here.
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+
+import dpframe as dp
+
+
+@attrs.frozen(kw_only=True)
+class Setting:
+    """What a rate depends on.
+
+    Args:
+        dim, rows, rank, spike, noise: p, n, r, λ and σ².
+        epsilon, delta: the budget.
+        condition: κ₀, the largest spike divided by the smallest; ``spike`` is the smallest.
+    """
+
+    dim: int
+    rows: int
+    rank: int
+    spike: float
+    noise: float
+    epsilon: float
+    delta: float
+    condition: float = 1.0
+
+    @classmethod
+    def of(cls, scenario: dp.Scenario, budget: dp.Budget) -> Setting:
+        """From a spiked scenario."""
+        assert scenario.n is not None  # by the checks of a spiked scenario, as below
+        assert scenario.rank is not None
+        assert scenario.spike is not None
+        assert scenario.noise is not None
+        return cls(
+            dim=scenario.dim,
+            rows=scenario.n,
+            rank=scenario.rank,
+            spike=scenario.spike,
+            noise=scenario.noise,
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+        )
+
+    def _schatten(self, q: float) -> float:
+        return float(self.rank ** (1.0 / q))
+
+    @property
+    def _turning(self) -> float:
+        ratio = self.noise / self.spike
+        return ratio + math.sqrt(self.condition * ratio)
+
+    @property
+    def _mixing(self) -> float:
+        return math.sqrt(self.noise * (self.condition * self.spike + self.noise))
+
+    @property
+    def _tail(self) -> float:
+        return math.sqrt(math.log(2.5 / self.delta))
+
+    @property
+    def _turn_cost(self) -> float:
+        """The price of privacy for directions: p√(r + ln n)/(nε) · √ln(2.5/δ)."""
+        return self.dim * math.sqrt(self.rank + math.log(self.rows)) / (self.rows * self.epsilon) * self._tail
+
+    def projector(self, q: float, *, sub_gaussian: bool = False) -> float:
+        """Upper rate for UUᵀ: Theorem 3.2, Corollary 1 (condition number), Corollary 2 (sub-Gaussian rows)."""
+        log = math.log(self.dim) if sub_gaussian else 1.0
+        statistical = math.sqrt(self.dim * log / self.rows)
+        return self._schatten(q) * self._turning * (statistical + self._turn_cost)
+
+    def covariance(self, q: float, *, sub_gaussian: bool = False) -> float:
+        """Upper rate for Σ: the second Theorem 3.2, Corollary 1, Corollary 2."""
+        log = math.log(self.dim) if sub_gaussian else 1.0
+        rank_cost = math.sqrt(self.rank) * (self.rank + math.log(self.rows)) / (self.rows * self.epsilon) * self._tail
+        values = self.condition * self.spike * (math.sqrt(self.rank / self.rows) + rank_cost)
+        vectors = self._mixing * (math.sqrt(self.dim * log / self.rows) + self._turn_cost)
+        return self._schatten(q) * (values + vectors)
+
+    def projector_minimax(self, q: float) -> float:
+        """No method does better for UUᵀ (Theorem 4.2), as δ → 0."""
+        cost = self.dim * math.sqrt(self.rank) / (self.rows * self.epsilon)
+        return self._schatten(q) * min(self._turning * (math.sqrt(self.dim / self.rows) + cost), 1.0)
+
+    def covariance_minimax(self, q: float) -> float:
+        """No method does better for Σ (the second Theorem 4.2), as δ → 0."""
+        cost = self.dim * math.sqrt(self.rank) / (self.rows * self.epsilon)
+        values = self.spike * (math.sqrt(self.rank / self.rows) + math.pow(self.rank, 1.5) / (self.rows * self.epsilon))
+        vectors = self._mixing * (math.sqrt(self.dim / self.rows) + cost)
+        return self._schatten(q) * min(values + vectors, self.spike)
+
+    def oja(self) -> float:
+        """DP-Oja for one direction, in spectral norm, without logarithms (Remark 2; Liu et al. 2022)."""
+        cost = self.dim * math.sqrt(math.log(1 / self.delta)) / (self.epsilon * self.rows)
+        return (1 + self.noise / self.spike) * (math.sqrt(self.dim / self.rows) + cost)
+
+    def gauss(self) -> float:
+        """DP-Gauss for the low-rank part of Σ, in Frobenius norm: the price of privacy alone (Remark 3)."""
+        longest = self.rank * self.spike + self.dim * self.noise
+        spread = 1 + self.noise / self.spike
+        size = math.sqrt(self.rank * self.dim) / (self.rows * self.epsilon)
+        return longest * spread * size * math.sqrt(math.log(1 / self.delta))
+
+    # -- conditions, with constants taken as 1 ------------------------------------------------------------------------
+
+    def conditions(self, *, sub_gaussian: bool = False) -> tuple[dp.Assumption, ...]:
+        """What the upper rates need."""
+        log, ratio = math.log(self.rows), self.spike / self.noise
+        both = math.log(self.dim + self.rows)
+        enough = self.condition**2 * self.rank * log + log**2
+        strong = self.condition * self.dim / self.rows + math.sqrt(self.dim / self.rows)
+        if sub_gaussian:
+            enough, strong = self.rank * both * math.log(max(self.rank, 2)) ** 2 + log**2, strong * both
+        return (
+            dp.Assumption(text="enough rows: n ≥ r ln n + ln² n, up to a constant", holds=self.rows >= enough),
+            dp.Assumption(text="the rank is at most half the dimension", holds=2 * self.rank <= self.dim),
+            dp.Assumption(text="the signal is strong: λ/σ² ≥ p/n + √(p/n), up to a constant", holds=ratio >= strong),
+        )
+
+    def lower_conditions(self) -> tuple[dp.Assumption, ...]:
+        """What the lower bounds need."""
+        exponent = 2 * self.epsilon - (
+            self.epsilon * math.sqrt(self.rows * self.dim * self.rank) + self.dim * self.rank
+        )
+        tiny = self.delta == 0.0 or math.log(self.delta) <= exponent
+        return (
+            dp.Assumption(text="δ ≤ exp(2ε − ε√(npr) − pr), up to constants: nearly pure privacy", holds=tiny),
+            dp.Assumption(text="the rank is at most half the dimension", holds=2 * self.rank <= self.dim),
+        )

@@ -1,0 +1,208 @@
+"""Several rounds of blocks around a released subspace: the second moment of spiked data, worst-case private."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import attrs
+
+import dpframe as dp
+from dpframe_spiked.choice import MOST_ROUNDS, Assumed, Layout, Round, best, in_units, laid_out, plain
+
+RADIUS_WEIGHT = 0.25  # of the recipe's weight, for released radii: about one per cent of the budget
+GRID_END = 1000.0  # a released radius is sought from the norm down to this fraction of it
+
+_EVERYTHING = (1.0, 1.0, 1.0)
+
+
+def _shares(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    numbers = isinstance(value, tuple) and all(map(dp.validators.is_finite, value))
+    if not numbers or not 1 <= len(value) <= 1 + MOST_ROUNDS or min(value) <= 0.0 or abs(sum(value) - 1.0) > 1e-9:
+        allowed = f"up to {1 + MOST_ROUNDS} positive numbers that add up to 1"
+        raise dp.validators.refuse(owner, "shares", allowed, value)
+
+
+@attrs.frozen(kw_only=True)
+class SpikedBlock(dp.Recipe):
+    """The second moment of rows with a few strong directions, by rounds of blocks around a released subspace.
+
+    First the moment of the clipped rows is released with Gaussian noise, and its leading directions U are derived. Then
+    each round releases blocks in the basis at hand (`block-gaussian`): the sides Uᵀx and U⊥ᵀx of a row are clipped on
+    their own, so that the cross part, which alone turns the subspace, needs noise of size αβ instead of α² + β². Every
+    round starts from the estimate of the one before. All of it is released; the result is the last estimate.
+
+    What is left open is chosen from the plan, which is public: from its scenario, promise and budget, as if no other
+    step took part of that. Where rounds do not promise 0.85 of the error of one Gaussian release, the whole budget goes
+    to that instead.
+
+    Args:
+        rank: r, the number of strong directions, below half of the coordinates.
+        radii: public lengths α and β; from the scenario unless given.
+        quantile: the share of signals that α, and released radii, are meant to leave alone.
+        release_radii: pay for radii of the data instead (`block-radii`), once the first basis is known.
+        shares: of the budget, as shares of mu²: of the moment, then of each round; from the scenario unless given.
+
+    Guarantee:
+        Gaussian losses that compose to mu = weight · t, and those of the radii where they are released; worst case,
+        whatever the data is, for either neighbouring relation.
+
+    References:
+        Cai, Xia and Zha, "Optimal differentially private PCA and estimation for spiked covariance matrices", 2024: the
+        rate. The rounds and their calibration are in docs/explanation/spiked.md.
+    """
+
+    name = "spiked-block"
+
+    rank: int = attrs.field(validator=dp.validators.positive_int)
+    radii: Any = dp.input(dp.Radii, default=None)
+    quantile: float = attrs.field(
+        default=0.95, converter=dp.validators.as_float, validator=dp.validators.number(above=0.5, below=1.0)
+    )
+    release_radii: bool = attrs.field(default=False, validator=dp.validators.boolean)
+    shares: tuple[float, ...] | None = attrs.field(
+        default=None, converter=dp.validators.as_tuple, validator=attrs.validators.optional(_shares)
+    )
+
+    def __attrs_post_init__(self) -> None:
+        if self.release_radii and self.radii is not None:
+            raise dp.PlanError("'spiked-block' takes radii= or release_radii=True, not both.")
+
+    @classmethod
+    def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
+        scenario, k = public["scenario"], public.get("k")
+        if task not in ("subspace", "low-rank") or scenario.model != "spiked" or k != scenario.rank:
+            return None
+        steps = cls(rank=k).settled(public["rows"], public["budget"], scenario).steps("moment", 1.0)
+        last = "top-subspace" if task == "subspace" else "rank-k"
+        return [*steps, dp.derive("result", last, of="moment", k=k)]
+
+    def settled(self, rows: dp.Rows, budget: dp.Budget, scenario: dp.Scenario | None) -> dp.Recipe:
+        if rows.center:
+            raise dp.PlanError("'spiked-block' needs rows without a constant coordinate: dp.Rows(center=False).")
+        dim = rows.dim if scenario is None else scenario.dim
+        if dim is not None and rows.dim not in (None, dim):
+            raise dp.PlanError(f"the scenario has {dim} coordinates, but the rows have {rows.dim}.")
+        if dim is not None and 2 * self.rank >= dim:
+            raise dp.PlanError(
+                f"'spiked-block' needs a rank below half of the {dim} coordinates; got rank={self.rank}. "
+                "Use 'gaussian' for more directions."
+            )
+        layout = self._layout(rows, budget, scenario)
+        return Rounds(rank=self.rank, layout=layout, quantile=self.quantile, norm=self._grid_end(rows))
+
+    def _grid_end(self, rows: dp.Rows) -> float | None:
+        """Where the grid of released radii ends; None where they are not released."""
+        if not self.release_radii:
+            return None
+        if rows.released_norm is not None:
+            raise dp.PlanError("'spiked-block' with release_radii=True needs a public norm, to seek radii below it.")
+        return rows.length
+
+    def _layout(self, rows: dp.Rows, budget: dp.Budget, scenario: dp.Scenario | None) -> Layout:
+        radii = None if self.radii is None else _pair(self.radii)
+        if scenario is None or scenario.model != "spiked":
+            return self._as_written(radii)
+        scenario.refuse_true("'spiked-block'")
+        assumed = Assumed.of(scenario, rows, rank=self.rank, mu=_mu(budget), quantile=self.quantile)
+        assert scenario.noise is not None  # by the checks of a spiked scenario
+        unit = math.sqrt(scenario.noise)
+        return in_units(self._chosen(assumed, None if radii is None else (radii[0] / unit, radii[1] / unit)), unit)
+
+    def _chosen(self, assumed: Assumed, radii: tuple[float, float] | None) -> Layout:
+        if self.shares is None:
+            return best(assumed, radii)
+        if len(self.shares) == 1:
+            return plain(assumed)
+        found = laid_out(assumed, self.shares, radii)
+        if found is None:
+            raise dp.PlanError(
+                f"shares={self.shares} start a round where the subspace is hardly known, for the assumed data. "
+                "Give the first ones more, or leave shares= out."
+            )
+        return found
+
+    def _as_written(self, radii: tuple[float, float] | None) -> Layout:
+        """Without a model to choose by, everything has to be said; nothing is known of what clipping leaves."""
+        if self.shares is None or (radii is None and not self.release_radii and len(self.shares) > 1):
+            raise dp.PlanError(
+                "'spiked-block' has nothing to choose by: give the plan public assumptions, dp.Plan(..., "
+                "scenario=dp.Scenario(model='spiked', dim=, n=, rank=, spike=, noise=)), or say shares= and radii= "
+                "(or release_radii=True)."
+            )
+        sides = radii or (1.0, 1.0)
+        rounds = [Round(share=share, radii=sides, kept=_EVERYTHING, left=_EVERYTHING) for share in self.shares[1:]]
+        return Layout(first=self.shares[0], rounds=tuple(rounds), forecast=(math.inf, math.inf))
+
+    def steps(self, name: str, weight: float) -> list[dp.Step]:
+        raise dp.PlanError("'spiked-block' chooses its rounds from a plan; put the step into a dp.Plan.")
+
+
+@attrs.frozen(kw_only=True)
+class Rounds(dp.Recipe):
+    """What a `spiked-block` stands for, with nothing left open.
+
+    Args:
+        norm: where the grid of released radii ends; None where radii are public.
+    """
+
+    name = "spiked-block"
+
+    rank: int
+    layout: Layout
+    quantile: float
+    norm: float | None
+
+    def steps(self, name: str, weight: float) -> list[dp.Step]:
+        if not self.layout.rounds:
+            return [dp.release(name, "gaussian", weight=weight)]
+        known = f"{name}.moment"
+        found = [dp.release(known, "gaussian", weight=weight * math.sqrt(self.layout.first))]
+        for number, each in enumerate(self.layout.rounds, start=1):
+            mark = "" if len(self.layout.rounds) == 1 else f"-{number}"
+            basis, blocks = f"{name}.basis{mark}", f"{name}.blocks{mark}"
+            found.append(dp.derive(basis, "top-subspace", of=known, k=self.rank))
+            if self.norm is not None and number == 1:
+                found.append(self._radii_step(name, basis, weight))
+            radii = each.radii if self.norm is None else dp.ref(f"{name}.radii")
+            share = weight * math.sqrt(each.share)
+            found.append(dp.release(blocks, "block-gaussian", basis=basis, radii=radii, weight=share))
+            before, known = known, name if number == len(self.layout.rounds) else f"{name}.estimate{mark}"
+            found.append(
+                dp.derive(known, "block-estimate", of=blocks, basis=basis, prior=before, kept=each.kept, left=each.left)
+            )
+        return found
+
+    def _radii_step(self, name: str, basis: str, weight: float) -> dp.Step:
+        assert self.norm is not None  # only asked then
+        return dp.release(
+            f"{name}.radii",
+            "block-radii",
+            basis=basis,
+            quantile=self.quantile,
+            high=self.norm,
+            low=self.norm / GRID_END,
+            weight=RADIUS_WEIGHT * weight,
+        )
+
+
+def _pair(radii: dp.Radii) -> tuple[float, float]:
+    alpha, beta = radii.array.tolist()
+    return alpha, beta
+
+
+@lru_cache(maxsize=256)
+def _mu(budget: dp.Budget) -> float:
+    """The Gaussian level that a budget buys, to six digits: enough to share it out."""
+    if budget.delta == 0.0:
+        return budget.epsilon  # such a plan is refused when it is priced
+    accountant = dp.accountant("gdp")
+    low, high = 0.0, 1.0
+    while accountant.epsilon([dp.losses.Gaussian(mu=high)], budget.delta) < budget.epsilon:
+        high *= 2
+    while high - low > 1e-6 * high:
+        middle = (low + high) / 2
+        inside = accountant.epsilon([dp.losses.Gaussian(mu=middle)], budget.delta) < budget.epsilon
+        low, high = (middle, high) if inside else (low, middle)
+    return low
