@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -10,10 +10,11 @@ import attrs
 from dpframe import registry, validators
 from dpframe.accounting.auto import accountant
 from dpframe.bounds import Scenario
-from dpframe.budget import Budget, told
+from dpframe.budget import Budget, ModelBudget, told
 from dpframe.errors import DPFrameError, PlanError
 from dpframe.forecast import measures
 from dpframe.forecast.measures import CONFIDENCE, SEED
+from dpframe.models import Model
 from dpframe.plan import Plan
 from dpframe.render import Printable
 from dpframe.rows import Rows
@@ -108,6 +109,7 @@ def compare(
     budget: Budget,
     scenario: Scenario,
     k: int | None = None,
+    accept: Sequence[Model] = (),
     draws: int = COMPARED_DRAWS,
     seed: int = SEED,
     progress: Callable[[str], None] | None = None,
@@ -127,6 +129,7 @@ def compare(
         budget: what each may spend.
         scenario: assumed data.
         k: how many directions or eigenvalues.
+        accept: models of the data that a guarantee may rest on, as for a plan; those that need another are left out.
         draws: how many releases of each to simulate.
         seed: of the made-up data and the noise.
         progress: is told the name of each mechanism as its turn comes.
@@ -149,7 +152,7 @@ def compare(
                 continue
             if progress is not None:
                 progress(cls.name)
-            plan = Plan(rows=rows, budget=budget, steps=steps)
+            plan = Plan(rows=rows, budget=budget, steps=steps, scenario=scenario, accept=accept)
             simulation = simulate(plan, scenario, draws=draws, seed=seed, ideal=Ideal(task, k))
             candidates.append(_candidate(cls.name, plan, simulation, TASKS[task]))
         except DPFrameError as error:
@@ -196,7 +199,9 @@ def _candidate(name: str, plan: Plan, simulation: Simulation, norm: str) -> Cand
 
 
 def _guarantee(plan: Plan) -> str:
-    """Worst case, and the pure epsilon where there is one: it may be above the epsilon at the budget's delta."""
+    """Worst case or under a model; and the pure epsilon where there is one, which may be above the budget's."""
+    if isinstance(plan.spent, ModelBudget):
+        return plan.spent.caveat
     pure, losses = accountant("pure"), plan.pricing.all_losses
     if not all(map(pure.supports, losses)):
         return "worst case"

@@ -195,3 +195,22 @@ def test_nobody_can_do_it() -> None:
     with pytest.raises(dp.PlanError, match="no installed mechanism can do 'subspace' here"):
         _ = found.best
     assert "Not among them" in str(found)
+
+
+def test_a_guarantee_under_a_model_is_compared_where_it_is_accepted() -> None:
+    scenario = dp.Scenario(model="spiked", dim=20, n=20_000, rank=2, spike=500.0, noise=1.0)
+    given: dict[str, Any] = {
+        "rows": dp.Rows(norm=60.0, neighbors="replace"),
+        "budget": APPROXIMATE,
+        "k": 2,
+        "draws": 20,
+    }
+    found = dp.compare("subspace", scenario=scenario, **given)
+    assert "spiked-block" == found.best.name
+    assert "not a worst-case guarantee" in found.left_out["spiked"]
+    accepted = dp.compare("subspace", scenario=scenario, accept=[dp.model("spiked-covariance")], **given)
+    (modelled,) = [candidate for candidate in accepted.candidates if candidate.name == "spiked"]
+    assert modelled.guarantee.startswith("not a worst-case guarantee")
+    assert {"worst case"} == {
+        each.guarantee for each in accepted.candidates if each.name in ("gaussian", "spiked-block")
+    }

@@ -122,6 +122,15 @@ class Spiked(dp.Mechanism):
         rounding = model.dim * 2.0**-52 * (1.0 + model.variance / model.spike)
         return min(1.0, model.dim * rounding * level / (math.sqrt(self.parts) * model.projector_shift))
 
+    @classmethod
+    def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
+        """Components of data from the model, where the scenario is that model; the plan has to accept it."""
+        scenario = public["scenario"]
+        if task != "subspace" or scenario.model != "spiked" or public["k"] != scenario.rank:
+            return None
+        model = {"rank": scenario.rank, "n": scenario.n, "spike": scenario.spike, "noise": scenario.noise}
+        return [dp.release("components", cls.name, output="components", **model)]
+
     def _model(self, dim: int) -> Model:
         return Model(
             dim=dim,
