@@ -156,6 +156,7 @@ def spiked_models() -> None:
     if digits is None:
         print(f"The digits are left out: {covariances.FOLDER} names no folder with mnist_149.npz.\n")
         return
+    figures.digits(digits)
     print(f"three directions without privacy explain {digits.best:.1%}\n")
     table(
         ("variance explained", "median", "5 % to 95 % of seeds"),

@@ -196,3 +196,20 @@ def spiked(found: dict[str, list[dict[str, float]]]) -> None:
         axes.grid(True)
     figure.legend(*panels.flat[0].get_legend_handles_labels(), loc="lower center", ncols=6, fontsize=10)
     save(figure, HERE / "spiked.svg")
+
+
+def digits(found: spiked_models.Digits) -> None:
+    """Every fifth digit in the first two directions, without privacy and with it."""
+    shown = ("", spiked_models.PAPER, spiked_models.STARRED, spiked_models.BLOCK)
+    figure, panels = plt.subplots(1, 4, figsize=(12.4, 3.4), sharex=True, sharey=True)
+    for axes, method in zip(panels, shown, strict=True):
+        for digit, colour in zip((1, 4, 9), (BLUE, ORANGE, GREEN), strict=True):
+            points = found.scores[method][found.labels == digit][::5]
+            sign = np.sign(np.sum(found.scores[method] * found.scores[""], axis=0))  # as without privacy
+            axes.scatter(*(points * sign).T, s=7, color=colour, alpha=0.7, lw=0, label=str(digit))
+        axes.set_title(method or "without privacy", fontsize=10.5, color=INK)
+        axes.set_xlabel("first direction")
+        axes.grid(True)
+    panels[0].set_ylabel("second direction")
+    panels[0].legend(markerscale=2, fontsize=9)
+    save(figure, HERE / "digits.svg")
