@@ -6,6 +6,9 @@ import itertools
 import math
 import statistics
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache, partial
+from multiprocessing import get_context
 from typing import Any
 
 import attrs
@@ -17,7 +20,7 @@ from benchmarks.timing import Turns
 from dpframe import runner
 from dpframe.lattice import FloatArray
 from dpframe.noise import Keystream
-from dpframe.sources import open_source
+from dpframe.sources import Source, open_source
 from dpframe_spiked import printed_level
 
 SEEDS = range(1, 51)
@@ -27,6 +30,8 @@ QUANTILE = 0.95  # of the lengths of rows under the model: the public norm, for 
 NEVER_WORSE, STRONG, OF_PRINTED = 1.05, 0.5, 0.55
 GAUSSIAN, BLOCK = "gaussian", "spiked-block"
 PRINTED, ALONE, ALIKE = "spiked, as printed", "spiked, printed noise, components only", "spiked, GOE and exact curve"
+
+Key = tuple[str, float, str]  # relation, epsilon, method
 
 
 @attrs.frozen
@@ -60,7 +65,7 @@ class Setting:
         rows += math.sqrt(self.spike) * rng.standard_normal((self.count, self.rank)) @ basis.T
         return rows
 
-    def plans(self) -> dict[tuple[str, float, str], dp.Plan]:
+    def plans(self) -> dict[Key, dp.Plan]:
         """A plan for each relation, epsilon and method."""
         found = {}
         for relation, epsilon in itertools.product(RELATIONS, EPSILONS):
@@ -99,7 +104,8 @@ def measure(turns: Turns) -> Table:
     """Every setting, relation and epsilon, all methods on the same rows."""
     settings = [Setting(*each) for each in itertools.product(COUNTS, DIMS, RANKS, SPIKES)]
     turns.progress.expect(len(settings) * len(SEEDS))
-    rows = [row for setting in settings for row in _rows(setting, turns)]
+    with ProcessPoolExecutor(mp_context=get_context("spawn"), initializer=_single_threaded) as pool:
+        rows = [row for setting in settings for row in _rows(setting, turns, pool)]
     return Table(
         title="Components of spiked data",
         notes=(
@@ -117,39 +123,55 @@ def measure(turns: Turns) -> Table:
     )
 
 
-def _rows(setting: Setting, turns: Turns) -> Iterator[Row]:
-    plans = setting.plans()
-    errors: dict[tuple[str, float, str], list[float]] = {key: [] for key in plans}
-    for seed in SEEDS:
-        turns.progress.says(f"{setting.name}, seed {seed}")
-        rows = setting.draw(seed)
-        truth = np.linalg.eigh(rows.T @ rows)[1][:, -setting.rank :]
-        moment = _moment(next(iter(plans.values())), rows)
-        for key, plan in plans.items():
-            found = _components(plan, rows, moment, seed)
-            errors[key].append(float(np.linalg.norm(found @ found.T - truth @ truth.T)))
+def _rows(setting: Setting, turns: Turns, pool: ProcessPoolExecutor) -> Iterator[Row]:
+    turns.progress.says(setting.name)
+    errors: dict[Key, list[float]] = {}
+    for found in pool.map(partial(_errors, setting), SEEDS):
+        for key, error in found.items():
+            errors.setdefault(key, []).append(error)
         turns.progress.advance()
     medians = {key: statistics.median(values) for key, values in errors.items()}
+    plans = _plans(setting)
     for relation, epsilon in itertools.product(RELATIONS, EPSILONS):
         rounds = len(plans[relation, epsilon, BLOCK].releases) - 1
         of = {method: medians[r, e, method] for r, e, method in medians if (r, e) == (relation, epsilon)}
         yield _row(setting, relation, epsilon, rounds, of)
 
 
-def _moment(plan: dp.Plan, rows: FloatArray) -> Any:
-    """The exact moment, which does not depend on the relation or the budget: read once for all methods."""
-    data = runner.read(plan, open_source(rows, plan.rows), [plan.steps[0]], {})
-    return data.parts(dp.Moment())
+def _single_threaded() -> None:
+    """One process for each core; none of them has threads of its own."""
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)
 
 
-def _components(plan: dp.Plan, rows: FloatArray, moment: Any, seed: int) -> FloatArray:
-    """What a run of the plan gives: only the reading of a single moment is shared."""
-    if max(plan.passes.values()) > 1:
-        return plan.run(rows, insecure_seed=seed)["components"]
-    data = dp.PrivateData(plan.rows, statistics={dp.Moment(): moment})
-    values: dict[str, dp.Kind] = {}
-    for step in plan.steps:
-        values[step.name] = runner.act(plan, step, data, values, dp.Random(Keystream.insecure(seed)))
+@lru_cache(maxsize=1)
+def _plans(setting: Setting) -> dict[Key, dp.Plan]:
+    return setting.plans()
+
+
+def _errors(setting: Setting, seed: int) -> dict[Key, float]:
+    """The error of every plan on the rows of one seed."""
+    plans, rows = _plans(setting), setting.draw(seed)
+    truth = np.linalg.eigh(rows.T @ rows)[1][:, -setting.rank :]
+    first = next(iter(plans.values()))
+    source = open_source(rows, first.rows)
+    moment = runner.read(first, source, [first.steps[0]], {})  # the same for every relation and budget
+    found = {}
+    for key, plan in plans.items():
+        basis = _components(plan, source, moment, seed)
+        found[key] = float(np.linalg.norm(basis @ basis.T - truth @ truth.T))
+    return found
+
+
+def _components(plan: dp.Plan, source: Source, moment: dp.PrivateData, seed: int) -> FloatArray:
+    """What a run of the plan gives: only the reading of the moment of all rows is shared."""
+    random, values = dp.Random(Keystream.insecure(seed)), dict[str, dp.Kind]()
+    for number in range(1 + max(plan.passes.values())):
+        due = [step for step in plan.steps if plan.passes[step.name] == number]
+        data = runner.read(plan, source, due, values) if number > 1 else moment
+        for step in due:
+            values[step.name] = runner.act(plan, step, attrs.evolve(data, rows=plan.rows), values, random)
     array: FloatArray = values["components"].array
     return array
 
