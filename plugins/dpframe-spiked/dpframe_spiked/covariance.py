@@ -82,19 +82,21 @@ class EigenvalueShrinkage(dp.PostProcessor):
             raise dp.PlanError(f"'eigenvalue-shrinkage' was told dim={self.dim}, but the rows have {rows.dim}.")
 
     def apply(self) -> dp.Spectrum:
-        found = self.noise * population_eigenvalues(self.of.array / (self.n * self.noise), self.dim / self.n)
-        return dp.Spectrum.from_noisy(found)
+        return dp.Spectrum.from_noisy(population_eigenvalues(self.of.array / self.n, self.dim / self.n, self.noise))
 
 
-def population_eigenvalues(sample: FloatArray, ratio: float) -> FloatArray:
-    """Eigenvalues λ + 1 behind those of a sample with unit noise; 1 where they are lost in the bulk.
+def population_eigenvalues(sample: FloatArray, ratio: float, noise: float = 1.0) -> FloatArray:
+    """Eigenvalues λ + σ² behind those of a sample; σ² where they are lost in the bulk.
+
+    Nothing is squared nor divided by the noise, so that eigenvalues of any size come out finite.
 
     >>> population_eigenvalues(np.array([(9 + 1) * (1 + 0.5 / 9)]), ratio=0.5).round(9).tolist()
     [10.0]
     """
-    middle = sample + 1.0 - ratio
-    root = np.sqrt(np.maximum(middle**2 - 4.0 * sample, 0.0))
-    return np.where(sample > (1.0 + np.sqrt(ratio)) ** 2, (middle + root) / 2, 1.0)
+    low, high = (noise * (1.0 + side * np.sqrt(ratio)) ** 2 for side in (-1.0, 1.0))
+    above = np.maximum(sample, high)
+    root = np.sqrt(above - high) * np.sqrt(above - low)
+    return np.where(sample > high, above / 2 + (noise * (1.0 - ratio) + root) / 2, noise)
 
 
 @attrs.frozen(kw_only=True)

@@ -38,6 +38,13 @@ def test_shrinkage_inverts_what_the_sample_adds(ratio: float) -> None:
     assert [1.0, 1.0] == population_eigenvalues(np.array([(1 + math.sqrt(ratio)) ** 2, 0.1]), ratio).tolist()
 
 
+@pytest.mark.parametrize(("values", "noise"), [([1e300, 3e160, 0.0], 1.0), ([7.0, 5e-324], 1e-300), ([2.0], 1e300)])
+def test_shrinkage_of_any_released_value_is_finite(values: list[float], noise: float) -> None:
+    """What is paid for must not be lost to an overflow; far above the edge nothing is taken away."""
+    found = EigenvalueShrinkage(of=values, n=10, dim=5, noise=noise).apply().array
+    assert [max(value / 10, noise) for value in values] == pytest.approx(found.tolist(), rel=1e-9)
+
+
 def test_shrinkage_on_data() -> None:
     """One sample of 2000 rows in 400 coordinates: eigenvalue 6 shows as 6·(1 + 0.2/5), give or take 3 per cent."""
     rng = np.random.default_rng(7)
