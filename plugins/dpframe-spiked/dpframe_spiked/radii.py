@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -14,7 +15,7 @@ from dpframe.lattice import FloatArray, IntArray, inner_radius
 from dpframe.quantile import PrivateQuantile
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class BlockHistogram(dp.Statistic):
     """How many rows have a side of a length up to each edge: ``signal`` for Uᵀx and ``residual`` for U⊥ᵀx.
 
@@ -33,9 +34,12 @@ class BlockHistogram(dp.Statistic):
     def check(self, rows: dp.Rows) -> None:
         self._sides.check(rows)
 
-    @property
+    @cached_property
     def _sides(self) -> dp.BlockMoment:
-        """Sides twice as long as the last edge are told from those that are longer."""
+        """Sides twice as long as the last edge are told from those that are longer.
+
+        One for all chunks: the complement of the basis is found once, so that every row meets the same bits of it.
+        """
         return dp.BlockMoment(basis=self.basis, radii=(2 * self.edges[-1], 2 * self.edges[-1]))
 
     def sensitivity(self, rows: dp.Rows) -> Mapping[str, dp.Sensitivity]:

@@ -66,6 +66,11 @@ class SpikedBlock(dp.Recipe):
     )
 
     def __attrs_post_init__(self) -> None:
+        if isinstance(self.radii, dp.Ref):
+            raise dp.PlanError(
+                f"'spiked-block' needs radii= in numbers, to choose by them; got a reference to {self.radii.name!r}. "
+                "Say release_radii=True for radii of the data."
+            )
         if self.release_radii and self.radii is not None:
             raise dp.PlanError("'spiked-block' takes radii= or release_radii=True, not both.")
 

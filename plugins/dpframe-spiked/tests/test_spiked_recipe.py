@@ -207,6 +207,7 @@ def test_it_takes_part_in_comparisons_of_spiked_data(task: str, last: str) -> No
         ({"rank": 45}, "a rank below half of the 40 coordinates"),
         ({"radii": (1.0, 0.0)}, "two positive numbers"),
         ({"radii": (-1.0, 1.0)}, "two positive numbers"),
+        ({"radii": dp.ref("lengths")}, "needs radii= in numbers"),
         ({"radii": (1.0, 1.0), "release_radii": True}, "not both"),
         ({"quantile": 0.4}, "SpikedBlock.quantile must be"),
         ({"quantile": 1.0}, "SpikedBlock.quantile must be"),
