@@ -21,7 +21,7 @@ from dpframe.errors import BudgetExceeded, PlanError
 from dpframe.inputs import check_kinds, references
 from dpframe.interfaces import Accountant, Mechanism, PostProcessor, Recipe, Statistic
 from dpframe.kinds import Kind, Scalar
-from dpframe.losses import PrivacyLoss, under_models
+from dpframe.losses import ModelBased, PrivacyLoss, under_models
 from dpframe.models import Model, as_models, check_accepted
 from dpframe.rows import Rows
 from dpframe.steps import Step
@@ -84,7 +84,7 @@ class Plan:
 
     def __attrs_post_init__(self) -> None:
         for field, cls in (("rows", Rows), ("budget", Budget)):
-            if not isinstance(getattr(self, field), cls):
+            if type(getattr(self, field)) is not cls:  # not what was spent under a model, which says more
                 raise PlanError(f"Plan.{field} must be a dp.{cls.__name__}; got {type(getattr(self, field)).__name__}.")
         if not isinstance(self.scenario, Scenario | None):
             raise PlanError(f"Plan.scenario must be a dp.Scenario; got {type(self.scenario).__name__}.")
@@ -171,6 +171,18 @@ class Plan:
         """The steps whose results must be known before a statistic can be read."""
         norm = self.rows.released_norm
         return (*references(statistic), *((norm,) if statistic.clips and norm is not None else ()))
+
+    @cached_property
+    def modelled(self) -> frozenset[str]:
+        """The steps whose results rest on a model of the data, by their own loss or by what they are made from."""
+        found: set[str] = set()
+        for step in self.steps:
+            losses = self.pricing.losses.get(step.name, ())
+            reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
+            sources = {*references(step.action), *(name for statistic in reads for name in self._needs(statistic))}
+            if sources & found or any(isinstance(loss, ModelBased) for loss in losses):
+                found.add(step.name)
+        return frozenset(found)
 
     # -- price --------------------------------------------------------------------------------------------------------
 

@@ -59,7 +59,8 @@ def _console(width: int, *, no_color: bool = True, **settings: Any) -> Console:
 def render_explanation(explanation: Explanation) -> RenderableType:
     from rich.console import Group
 
-    parts: list[RenderableType] = [*_promise(explanation.statement, "What this plan promises")]
+    parts: list[RenderableType] = [*_warned(explanation.statement.caveat)]
+    parts += _promise(explanation.statement, "What this plan promises")
     parts += _steps(explanation.statement)
     parts += _forecasts(explanation)
     return Group(*parts)
@@ -72,6 +73,7 @@ def render_result(result: Result) -> RenderableType:
     parts: list[RenderableType] = []
     if not result.private:
         parts += [Text(f"{NOT_PRIVATE}: drawn from a fixed seed, for tests only.", style="bold red"), Text()]
+    parts += _warned(result.statement.caveat)
     if result.charge is not None:
         parts += _charged(result.charge)
     parts += [*_promise(result.statement, "What was promised"), *_steps(result.statement)]
@@ -89,6 +91,7 @@ def _charged(charge: Charge) -> list[RenderableType]:
         "So far": f"epsilon={told(charge.spent.epsilon)} of {told(charge.budget.epsilon)}, "
         f"delta={told(charge.budget.delta)}, over all runs",
         "Still fits": f"a plan of up to epsilon={told(charge.remaining.epsilon, up=False)} at the same delta",
+        **({"Besides": sentence(charge.caveat)} if charge.caveat else {}),
         "Head": charge.head,
     }
     return [_heading("Where it was charged"), pairs(labelled), Text()]
@@ -152,11 +155,17 @@ def _promise(statement: Statement, title: str) -> list[RenderableType]:
         "Reading": f"the data is read {passes}, after the charge",
         "Plan": f"sha256 {statement.plan[:16]}…",
     }
-    warned = [Text(_sentence(statement.caveat), style="bold red"), Text()] if statement.caveat else []
-    return [*warned, _heading(title), pairs(labelled), Text()]
+    return [_heading(title), pairs(labelled), Text()]
 
 
-def _sentence(caveat: str) -> str:
+def _warned(caveat: str) -> list[RenderableType]:
+    """What comes before everything else, where there is something to warn of."""
+    from rich.text import Text
+
+    return [Text(sentence(caveat), style="bold red"), Text()] if caveat else []
+
+
+def sentence(caveat: str) -> str:
     return f"{caveat[0].upper()}{caveat[1:]}."
 
 

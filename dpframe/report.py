@@ -24,7 +24,6 @@ from dpframe.rows import Rows
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from dpframe.losses import PrivacyLoss
     from dpframe.plan import Plan
     from dpframe.steps import Step
 
@@ -310,7 +309,7 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
             alone = composer.epsilon(under_models(losses), plan.budget.delta)
             line = Line(
                 **common,
-                guarantee=f"{_holds(losses)}: epsilon={told(alone)} at delta={told(plan.budget.delta)} on its own",
+                guarantee=f"{_holds(plan, step)}: epsilon={told(alone)} at delta={told(plan.budget.delta)} on its own",
                 numerics=step.action.numerics,
                 unit=step.action.unit,
                 level=level,
@@ -323,23 +322,28 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
         else:
             sources = [earlier for earlier in lines if earlier.name in common["of"]]
             exact = all(earlier.numerics == "exact" for earlier in sources)
-            modelled = any(NOT_WORST_CASE in earlier.guarantee for earlier in sources)
             line = Line(
                 **common,
                 guarantee="free: computed from released values only"
-                + (f", but {NOT_WORST_CASE}, since theirs is not one" if modelled else ""),
+                + (f", but {NOT_WORST_CASE}, since theirs is not one" if step.name in plan.modelled else ""),
                 numerics="exact" if exact else "floating",
             )
         lines.append(line)
     return tuple(lines)
 
 
-def _holds(losses: Sequence[PrivacyLoss]) -> str:
+def _holds(plan: Plan, step: Step) -> str:
     """When the guarantee of a release holds."""
     models = dict.fromkeys(
-        f"{loss.model}, except with probability {loss.failure}" for loss in losses if isinstance(loss, ModelBased)
+        f"{loss.model}, except with probability {loss.failure}"
+        for loss in plan.pricing.losses[step.name]
+        if isinstance(loss, ModelBased)
     )
-    return f"{NOT_WORST_CASE}, under the model {' and '.join(models)}" if models else "worst case"
+    if models:
+        return f"{NOT_WORST_CASE}, under the model {' and '.join(models)}"
+    if step.name in plan.modelled:
+        return f"{NOT_WORST_CASE}, since what it is made from has none; were that public"
+    return "worst case"
 
 
 def _slack(plan: Plan, mechanism: Mechanism, level: float) -> float | None:
@@ -366,8 +370,11 @@ def _strength(plan: Plan, lines: tuple[Line, ...]) -> str:
 
 
 def _apart(plan: Plan) -> str:
-    """What the other releases of a plan that rests on a model would promise for every data set, without those."""
-    others = [loss for loss in plan.pricing.all_losses if not isinstance(loss, ModelBased)]
+    """What the other releases of a plan that rests on a model would promise for every data set, without those.
+
+    A release that is made from a result of those may repeat it, so that it promises nothing without them.
+    """
+    others = [loss for step, parts in plan.pricing.losses.items() if step not in plan.modelled for loss in parts]
     if not others:
         return ""
     epsilon = accountant(plan.accountant).epsilon(others, plan.budget.delta)

@@ -69,6 +69,7 @@ class Charge:
         budget: what all runs of the data set may spend.
         spent: what all runs so far have spent, this one included.
         remaining: the largest budget, at the same delta, of a plan that would still fit.
+        caveat: that some runs rest on a model of the data and are in none of these figures; empty where none does.
     """
 
     dataset: str
@@ -78,6 +79,7 @@ class Charge:
     budget: Budget
     spent: Budget
     remaining: Budget
+    caveat: str = ""
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Charge:

@@ -27,7 +27,7 @@ from dpframe.lattice import IntArray
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
 from dpframe.private import Chunk, Parts, PrivateData, Redacted
-from dpframe.report import statement
+from dpframe.report import Line, statement
 from dpframe.result import Charge, Record, Result
 from dpframe.rows import Rows
 from dpframe.sources import Source, open_source
@@ -85,7 +85,8 @@ def _run(
         raise
     if plan.rows.released_norm is not None:
         with suppress(Exception):  # the values are paid for; a report without the noise scales must do then
-            told = attrs.evolve(told, lines=statement(with_released_norm(plan, values), content_hash).lines)
+            scaled = statement(with_released_norm(plan, values), content_hash).lines
+            told = attrs.evolve(told, lines=tuple(map(_with_guarantee_of, told.lines, scaled)))
     records = {
         step.name: Record(name=step.name, value=values[step.name], line=told.line(step.name)) for step in plan.steps
     }
@@ -95,6 +96,11 @@ def _run(
     for record in records.values():
         _notify(record)
     return result
+
+
+def _with_guarantee_of(planned: Line, scaled: Line) -> Line:
+    """The line with its noise scales: that the norm is known by now takes nothing from what the guarantee rests on."""
+    return attrs.evolve(scaled, guarantee=planned.guarantee)
 
 
 def _account(ledger: Any, dataset: str | None, insecure_seed: int | None) -> AbstractContextManager[Account]:

@@ -14,6 +14,7 @@ import pytest
 import dpframe as dp
 from dpframe import cli, planfile
 from dpframe.budget import told
+from dpframe.quantile import PrivateQuantile
 from dpframe.schema import schema
 from tests.mechanisms import NoisyTrace, registered
 
@@ -46,9 +47,31 @@ class Half(dp.PostProcessor):
         return dp.Scalar(self.of.array / 2)
 
 
+@attrs.frozen(kw_only=True)
+class Moved(NoisyTrace):
+    """The noisy trace and a number that was released before."""
+
+    name = "moved-trace"
+
+    by: Any = dp.input(dp.Scalar)
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Scalar:
+        return dp.Scalar(super().release(data, level, random).array + self.by.array)
+
+
+@attrs.frozen(kw_only=True)
+class ModelledNorm(PrivateQuantile):
+    """A private quantile, said to be private under a model only."""
+
+    name = "modelled-norm"
+
+    def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
+        return dp.losses.ModelBased(loss=super().loss(rows, level), model="toy-model", failure="1/n")
+
+
 @pytest.fixture(autouse=True)
 def _third_parties() -> Iterator[None]:
-    with registered(NoisyTrace, Modelled, Half):
+    with registered(NoisyTrace, Modelled, ModelledNorm, Moved, Half):
         yield
 
 
@@ -172,6 +195,61 @@ def test_records_say_which_results_rest_on_the_model() -> None:
     assert WORDS not in result.record("top").guarantee
     assert WORDS in result.record("half").guarantee
     assert WORDS in result.record("quarter").guarantee
+
+
+def test_a_release_made_from_a_result_under_a_model_is_not_worst_case() -> None:
+    """It may repeat what it is given: a spectrum, a basis, a norm. So it promises nothing on its own."""
+    found = plan(
+        dp.release("trace", "modelled-trace"),
+        dp.derive("half", "half", of="trace"),
+        dp.release("moved", "moved-trace", by="half"),
+        dp.release("moment", "gaussian"),
+    )
+    assert {"trace", "half", "moved"} == found.modelled
+    alone = dp.accountant().epsilon(found.pricing.losses["moment"], BUDGET.delta)
+    assert f"worst case with epsilon = {told(alone)})" in found.explain().statement.strength
+    guarantees = {name: record.guarantee for name, record in found.run(DATA).records.items()}
+    assert guarantees["moved"].startswith(f"{WORDS}, since what it is made from has none")
+    assert guarantees["moment"].startswith("worst case")
+
+
+def test_a_norm_released_under_a_model_takes_the_worst_case_from_all_that_is_scaled_to_it() -> None:
+    rows = dp.Rows(norm=dp.ref("norm"), neighbors="replace")
+    steps = [dp.release("norm", "modelled-norm", high=2.0, quantile=0.9), dp.release("moment", "gaussian")]
+    found = dp.Plan(rows=rows, budget=BUDGET, steps=steps, accept=[dp.model("toy-model")])
+    assert {"norm", "moment"} == found.modelled
+    assert "worst case with" not in found.explain().statement.strength
+    assert found.run(DATA).record("moment").guarantee.startswith(WORDS)
+
+
+def test_what_was_spent_under_a_model_is_no_budget() -> None:
+    """It would be written down with a model that readers of plans and results do not know of."""
+    spent = mixed().spent
+    with pytest.raises(dp.PlanError, match=r"Plan\.budget must be a dp\.Budget; got ModelBudget"):
+        dp.Plan(rows=ROWS, budget=spent, steps=[dp.release("m", "gaussian")])
+
+
+def test_a_ledger_says_which_runs_rest_on_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Their losses are in no sum, so every figure of the data set needs the caveat, also after later runs."""
+    path = tmp_path / "budget.db"
+    ledger = dp.Ledger.create(path)
+    with pytest.raises(dp.PlanError, match=r"budget must be a dp\.Budget; got ModelBudget"):
+        ledger.add("clinic", budget=mixed().spent, neighbors="replace")
+    ledger.add("clinic", budget=dp.Budget(epsilon=5.0, delta=1e-5), neighbors="replace")
+    worst = plan(dp.release("m", "gaussian"))
+    first, second, third = (each.run(DATA, ledger=ledger, dataset="clinic") for each in (worst, mixed(), worst))
+    assert ledger.verify().runs == 3
+    told_of = [f"{WORDS}: 1 of {runs} runs rest on a model of the data, which no sum includes" for runs in (2, 3)]
+    assert ["", *told_of] == [result.charge.caveat for result in (first, second, third) if result.charge is not None]
+    assert (1, told_of[1]) == (ledger.dataset("clinic").modelled, ledger.dataset("clinic").caveat)
+    assert told_of[1] == ledger.to_dict()["datasets"][0]["caveat"]
+    assert WORDS in str(ledger).lower()
+    assert WORDS in first_lines(str(second))
+    assert "1 of 3 runs" in str(third)
+    third.to_json(tmp_path / "result.json")
+    assert third.charge == dp.Result.load(tmp_path / "result.json").charge
+    assert 0 == cli.main(["ledger", "show", str(path)])
+    assert WORDS in capsys.readouterr().out.lower()
 
 
 def test_results_survive_being_written(tmp_path: Path) -> None:

@@ -16,9 +16,10 @@ from dpframe.budget import Budget, told
 from dpframe.errors import BudgetExceeded, LedgerError, PlanError
 from dpframe.ledger import Ledger
 from dpframe.ledger.chain import Entry
-from dpframe.ledger.dataset import Dataset
-from dpframe.ledger.filters import ACCOUNTANTS, worst_case, written
+from dpframe.ledger.dataset import Dataset, caveat
+from dpframe.ledger.filters import ACCOUNTANTS, rests_on_a_model, worst_case, written
 from dpframe.ledger.store import Transaction
+from dpframe.losses import under_models
 from dpframe.plan import Plan
 from dpframe.result import Charge, Result
 
@@ -71,7 +72,7 @@ class Account:
             now, total, entry = self._enter(transaction, plan, content_hash)
         if entry is None:
             raise _refusal(plan, now, total)
-        return self._charge(entry, entry.number, total)
+        return self._charge(entry, entry.number)
 
     def _enter(self, transaction: Transaction, plan: Plan, content_hash: str) -> tuple[Dataset, Fraction, Entry | None]:
         """The data set before the run, its total with it, and the entry that was added; None where it does not fit."""
@@ -93,6 +94,7 @@ class Account:
             "epsilon": now.filter.epsilon(total),
             "total": str(total),
             "runs": now.runs + 1,
+            "modelled": now.modelled + rests_on_a_model(plan.pricing.all_losses),
         }
         entry = self.ledger._append(transaction, dataset=now.name, kind="reserved", content=content)
         return now, total, entry
@@ -108,12 +110,14 @@ class Account:
     def _outcome(self, kind: str, charge: Charge, content: dict[str, Any]) -> Charge:
         with self.ledger._writing() as transaction:
             now = self.ledger._dataset(transaction, charge.dataset)
-            state = {"run": charge.run, **content, "total": str(now.total), "runs": now.runs}
+            sums = {"total": str(now.total), "runs": now.runs, "modelled": now.modelled}
+            state = {"run": charge.run, **content, **sums}
             entry = self.ledger._append(transaction, dataset=now.name, kind=kind, content=state, timed=False)
-        return self._charge(entry, charge.entry, now.total)
+        return self._charge(entry, charge.entry)
 
-    def _charge(self, entry: Entry, reserved: int, total: Fraction) -> Charge:
-        found = self.dataset.filter
+    def _charge(self, entry: Entry, reserved: int) -> Charge:
+        found, state = self.dataset.filter, entry.content
+        total = Fraction(state["total"])
         return Charge(
             dataset=self.dataset.name,
             run=self.run,
@@ -122,6 +126,7 @@ class Account:
             budget=found.budget,
             spent=found.spent(total),
             remaining=found.remaining(total),
+            caveat=caveat(state["modelled"], state["runs"]),
         )
 
 
@@ -170,7 +175,7 @@ def affordable(plan: Plan, dataset: Dataset) -> tuple[float, Budget] | None:
     if scale is None:
         return None
     losses = [loss for parts in plan.losses_at(scale).values() for loss in parts]
-    epsilon = ACCOUNTANTS[plan.accountant].epsilon(worst_case(losses), plan.budget.delta)
+    epsilon = ACCOUNTANTS[plan.accountant].epsilon(under_models(losses), plan.budget.delta)
     for shrink in (1.0, 1 - 1e-6, 1 - 1e-4, 0.99):
         rounded = float(told(epsilon * shrink, up=False))
         if rounded == 0.0:

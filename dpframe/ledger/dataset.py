@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from dpframe import validators
-from dpframe.budget import Budget
+from dpframe.budget import NOT_WORST_CASE, Budget
 from dpframe.errors import LedgerError, PlanError
 from dpframe.ledger.chain import Entry
 from dpframe.ledger.filters import ACCOUNTANTS, Filter
@@ -48,6 +48,7 @@ class Dataset:
         neighbors: the neighbouring relation that every plan must have.
         contributions: the most rows that one person has; plans must say the same.
         runs: how many runs were charged.
+        modelled: how many of them have releases that are private under a model only, which no figure here includes.
         total: the exact sum of their costs, in the accountant's own measure.
         entry: the number of its last entry.
     """
@@ -56,6 +57,7 @@ class Dataset:
     neighbors: str
     contributions: int
     runs: int
+    modelled: int
     total: Fraction
     entry: int
     _filter: Filter = attrs.field(alias="filter")
@@ -70,6 +72,7 @@ class Dataset:
                 neighbors=fixed["neighbors"],
                 contributions=fixed["contributions"],
                 runs=state["runs"],
+                modelled=state["modelled"],
                 total=Fraction(state["total"]),
                 entry=last.number,
                 filter=Filter(
@@ -100,6 +103,7 @@ class Dataset:
     def spent(self) -> Budget:
         """What all runs so far have spent, as the accountant computes it: epsilon at the data set's delta.
 
+        Releases that are private under a model only are not in it; `caveat` tells whether there are any.
         Where later runs were chosen by the results of earlier ones, what is guaranteed is the budget; this tells how
         much of it is used.
         """
@@ -114,13 +118,19 @@ class Dataset:
         return self._filter.remaining(self.total)
 
     @property
+    def caveat(self) -> str:
+        """That some runs have no worst-case guarantee, so that all runs together have none; empty where all have."""
+        return caveat(self.modelled, self.runs)
+
+    @property
     def left(self) -> float:
         """The share of the budget that is left, in the measure that adds up."""
         return max(0.0, 1.0 - float(self.total / self._filter.capacity))
 
     def same_terms(self, other: Dataset) -> bool:
         """Whether both were added alike, whatever was spent since."""
-        return attrs.evolve(self, runs=other.runs, total=other.total, entry=other.entry) == other
+        state = {field: getattr(other, field) for field in ("runs", "modelled", "total", "entry")}
+        return attrs.evolve(self, **state) == other
 
     def check_rows(self, rows: Rows) -> None:
         """Raise PlanError where a plan promises something else."""
@@ -143,6 +153,8 @@ class Dataset:
             "neighbors": self.neighbors,
             "contributions": self.contributions,
             "runs": self.runs,
+            "modelled": self.modelled,
+            **({"caveat": self.caveat} if self.caveat else {}),
             "spent": attrs.asdict(self.spent),
             "remaining": attrs.asdict(self.remaining),
             "left": self.left,
@@ -150,9 +162,20 @@ class Dataset:
         }
 
 
+def caveat(modelled: int, runs: int) -> str:
+    """What has to be said beside the sum over runs where some of them rest on a model.
+
+    >>> caveat(0, 3), caveat(2, 3)
+    ('', 'not a worst-case guarantee: 2 of 3 runs rest on a model of the data, which no sum includes')
+    """
+    if not modelled:
+        return ""
+    return f"{NOT_WORST_CASE}: {modelled} of {runs} runs rest on a model of the data, which no sum includes"
+
+
 def terms(budget: Any, neighbors: Any, accountant: str | None, contributions: Any) -> dict[str, Any]:
     """The content of the entry that adds a data set; raises PlanError where the terms make no sense."""
-    if not isinstance(budget, Budget):
+    if type(budget) is not Budget:  # not what was spent under a model, which says more
         raise PlanError(f"budget must be a dp.Budget; got {type(budget).__name__}.")
     if neighbors not in NEIGHBORS:
         raise PlanError(f"neighbors must be one of {', '.join(map(repr, NEIGHBORS))}; got {neighbors!r}.")
@@ -167,4 +190,5 @@ def terms(budget: Any, neighbors: Any, accountant: str | None, contributions: An
         "capacity": str(chosen.capacity),
         "total": "0",
         "runs": 0,
+        "modelled": 0,
     }

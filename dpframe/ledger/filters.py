@@ -115,6 +115,11 @@ def worst_case(losses: Sequence[PrivacyLoss]) -> list[PrivacyLoss]:
     return [loss for loss in losses if not isinstance(loss, ModelBased)]
 
 
+def rests_on_a_model(losses: Sequence[PrivacyLoss]) -> bool:
+    """Whether some of them are left out of that sum."""
+    return any(isinstance(loss, ModelBased) for loss in losses)
+
+
 def written(loss: PrivacyLoss, accountant: ScalarAccountant) -> dict[str, Any]:
     """A loss as plain data; one of a third party by what it implies and costs here."""
     if isinstance(loss, ModelBased):

@@ -12,7 +12,7 @@ from dpframe.ledger.chain import Entry
 from dpframe.ledger.dataset import Dataset
 from dpframe.ledger.filters import read
 from dpframe.losses import ModelBased
-from dpframe.render import Printable, pairs, table
+from dpframe.render import Printable, pairs, sentence, table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -42,6 +42,7 @@ def described(dataset: Dataset) -> dict[str, str]:
         "Left": bar(dataset.left),
         "Budget": f"{dataset.budget} ({dataset.accountant})",
         "Spent": f"epsilon={told(dataset.spent.epsilon)} over {runs}",
+        **({"Besides": sentence(dataset.caveat)} if dataset.caveat else {}),
         "Fits": f"a plan of up to epsilon={told(dataset.remaining.epsilon, up=False)} at the same delta",
         "People": f"{dataset.neighbors}, at most {rows} each",
     }

@@ -11,7 +11,7 @@ import attrs
 from dpframe.errors import DPFrameError, LedgerError
 from dpframe.ledger.chain import START, Chain, Entry, canonical
 from dpframe.ledger.dataset import Dataset, check_name, same_name
-from dpframe.ledger.filters import read, worst_case
+from dpframe.ledger.filters import read, rests_on_a_model, worst_case
 from dpframe.ledger.store import Transaction
 from dpframe.render import Printable
 
@@ -108,6 +108,7 @@ class _State:
     last: Entry
     total: Fraction
     runs: int
+    modelled: int
 
 
 @attrs.define
@@ -142,12 +143,12 @@ class _Book:
         if any(same_name(name) == same_name(entry.dataset) for name in self.states):
             raise _wrong(entry, "its data set was there already")
         found = Dataset.of(entry, entry)
-        if found.total != 0 or found.runs != 0:
+        if found.total != 0 or found.runs != 0 or found.modelled != 0:
             raise _wrong(entry, "a new data set has spent nothing")
         reached = found.filter.accountant.epsilon_of(found.filter.capacity, found.budget.delta)
         if reached > found.budget.epsilon * (1 + ROUNDING):
             raise _wrong(entry, "its capacity is larger than its budget")
-        self.states[entry.dataset] = _State(terms=entry, last=entry, total=Fraction(0), runs=0)
+        self.states[entry.dataset] = _State(terms=entry, last=entry, total=Fraction(0), runs=0, modelled=0)
 
     def _state(self, entry: Entry) -> _State:
         if entry.dataset not in self.states:
@@ -160,7 +161,9 @@ class _Book:
         losses = [read(loss) for parts in content["losses"].values() for loss in parts]
         cost = found.filter.accountant.total(worst_case(losses))
         state.total, state.runs = state.total + cost, state.runs + 1
-        if (cost, state.total, state.runs) != (Fraction(content["cost"]), found.total, found.runs):
+        state.modelled += rests_on_a_model(losses)
+        stated = (Fraction(content["cost"]), found.total, found.runs, found.modelled)
+        if (cost, state.total, state.runs, state.modelled) != stated:
             raise _wrong(entry, "its sums are not those of its losses")
         if not content["epsilon"] <= found.budget.epsilon or not self._fits(found):
             raise _wrong(entry, "it exceeds the budget of its data set")
@@ -178,7 +181,8 @@ class _Book:
         state = self._state(entry)
         if self.runs.get(content["run"]) != (entry.dataset, False):
             raise _wrong(entry, "it ends a run that was not charged, or has ended")
-        if (Fraction(content["total"]), content["runs"]) != (state.total, state.runs):
+        stated = (Fraction(content["total"]), content["runs"], content["modelled"])
+        if stated != (state.total, state.runs, state.modelled):
             raise _wrong(entry, "its sums are not those of the entries before it")
         self.runs[content["run"]] = (entry.dataset, True)
         state.last = entry
