@@ -96,7 +96,11 @@ class Spiked(dp.Mechanism):
         return 1 + (self.wanted == "covariance") + len(self.private)
 
     def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
-        failure = f"4n^-99 + exp(-c min(n, p)), n = {self.n}, for a constant c that is not known"
+        estimated = ", and λ is not estimated too large" if "spike" in self.private else ""
+        failure = (
+            f"4n^-99 + exp(-c min(n, p)), n = {self.n}, for a constant c that is not known, provided that "
+            f"C = {self.constant:g}, n and λ/σ² are large enough, which is not known either{estimated}"
+        )
         return dp.losses.ModelBased(loss=dp.losses.Gaussian(mu=level), model=MODEL, failure=failure)
 
     def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
@@ -105,14 +109,14 @@ class Spiked(dp.Mechanism):
         values, vectors = values[::-1], vectors[:, ::-1]
         draw = _Draws(random, math.sqrt(self.parts) / level)
         model = self._estimated(values, draw)
-        rank = model.rank
-        leading = vectors[:, :rank]
-        noisy = draw.symmetric(leading @ leading.T, model.projector_shift, _SHAPES[self.shape])
-        basis = dp.postprocess.TopSubspace(of=noisy, k=rank).apply().array
+        bounds = self._bounds(model)
+        leading = vectors[:, : model.rank]
+        noisy = draw.symmetric(leading @ leading.T, bounds.projector_shift, _SHAPES[self.shape])
+        basis = dp.postprocess.TopSubspace(of=noisy, k=model.rank).apply().array
         if self.wanted == "components":
             return dp.Subspace(basis, axes=data.rows.axes)
         spread = basis.T @ (sample - model.variance * np.eye(len(sample))) @ basis
-        inner = draw.symmetric((spread + spread.T) / 2, model.eigenvalue_shift, _SHAPES[self.shape])
+        inner = draw.symmetric((spread + spread.T) / 2, self._model(len(sample)).eigenvalue_shift, _SHAPES[self.shape])
         covariance = basis @ inner @ basis.T + model.variance * np.eye(len(sample))
         return dp.Covariance((covariance + covariance.T) / 2, axes=data.rows.axes)
 
@@ -140,6 +144,15 @@ class Spiked(dp.Mechanism):
             variance=self.variance,
             constant=self.constant,
         )
+
+    def _bounds(self, found: Model) -> Model:
+        """What Δ₁ follows from: the given bounds on σ² and r, and λ as estimated where that is below its bound.
+
+        Δ₁ increases in σ² and decreases in λ. An estimate of σ² that its own noise has taken near zero would take the
+        noise of the projector with it.
+        """
+        known = self._model(found.dim)
+        return attrs.evolve(known, spike=min(found.spike, known.spike))
 
     def _estimated(self, values: FloatArray, draw: _Draws) -> Model:
         """The model with what is to be estimated, by the formulas with its bounds."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -139,6 +140,23 @@ def test_noise_rank_and_spike_are_estimated_at_equal_shares() -> None:
     assert np.linalg.norm(top @ top.T - basis @ basis.T) < 0.2
     components = plan(**asked, output="components").run(values, insecure_seed=2)["cov"]
     assert (DIM, 2) == components.shape
+
+
+def test_estimates_never_make_the_noise_smaller_than_the_given_bounds() -> None:
+    """σ² is estimated with noise far above itself here: estimates near zero must not take the noise away."""
+    mechanism = Spiked(**{**PARAMETERS, "private": ("noise", "rank", "spike")})
+    known = mechanism._model(DIM)
+    for variance, rank, spike in ((1e-9, 1, 1e9), (50.0, RANK, 1e9)):
+        found = mechanism._bounds(attrs.evolve(known, variance=variance, rank=rank, spike=spike))
+        assert known.projector_shift == found.projector_shift
+    assert known.projector_shift < mechanism._bounds(attrs.evolve(known, spike=known.spike / 2)).projector_shift
+
+
+def test_the_failure_tells_what_is_not_known() -> None:
+    mechanism = Spiked(**{**PARAMETERS, "constant": 3.0, "private": ("spike",)})
+    loss = mechanism.loss(ROWS, 1.0)
+    assert isinstance(loss, dp.losses.ModelBased)
+    assert "C = 3, n and λ/σ² are large enough, which is not known either, and λ is not estimated" in loss.failure
 
 
 @pytest.mark.parametrize(("dim", "rows"), [(50, 1000), (200, 200), (300, 100)])
