@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import multiprocessing
 import os
 import resource
+import shutil
 import signal
 import sqlite3
 import warnings
@@ -25,6 +27,7 @@ from tests.ledger.common import DATA, NAME, kinds, make, plan, tamper
 from tests.mechanisms import Failing, registered
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of newer Pythons, where threads run
+FORK = multiprocessing.get_context("fork")
 Act = Callable[[], Any]
 
 
@@ -379,7 +382,6 @@ def test_what_a_killed_writer_leaves_is_rolled_back(path: Path, ledger: dp.Ledge
     assert head == ledger.verify().head
     plan(0.01).run(DATA, ledger=path, dataset=NAME)
     assert 6 == ledger.verify().runs
-    assert not left.exists()
 
 
 def test_a_source_that_forks_while_it_is_read_harms_nothing(path: Path, ledger: dp.Ledger) -> None:
@@ -393,6 +395,70 @@ def test_a_source_that_forks_while_it_is_read_harms_nothing(path: Path, ledger: 
     assert ledger.covers(result)
     assert ["reserved", "reserved", "released", "released"] == kinds(ledger)
     assert (2, 0) == (ledger.verify().runs, ledger.verify().unfinished)
+
+
+def test_a_run_in_a_process_forked_during_another_run_loses_no_charge(path: Path, ledger: dp.Ledger) -> None:
+    """A forked process does not have its parent's locks, though SQLite there believes so."""
+    reading, go_on, begun, finish = (FORK.Event() for _ in range(4))
+    third = FORK.Process(target=lambda: _run_and_wait(path, begun, finish))
+
+    def in_the_fork() -> Any:
+        yield DATA
+        reading.set()
+        assert go_on.wait(60)
+        plan(0.01).run(DATA, ledger=path, dataset=NAME)
+
+    def chunks() -> Any:
+        yield DATA
+        forked.start()
+        assert reading.wait(60)
+
+    forked = FORK.Process(target=lambda: plan(0.01).run(in_the_fork(), ledger=path, dataset=NAME))
+    plan(0.01).run(chunks(), ledger=path, dataset=NAME)
+    third.start()
+    assert begun.wait(60)
+    go_on.set()
+    forked.join(60)
+    finish.set()
+    third.join(60)
+    assert (0, 0) == (forked.exitcode, third.exitcode)
+    assert (4, 0) == (ledger.verify().runs, ledger.verify().unfinished)
+
+
+def test_a_copy_made_by_the_process_of_a_run_loses_no_charge(path: Path, ledger: dp.Ledger) -> None:
+    """Closing a file ends all locks that the process has on it."""
+    start, begun, finish = (FORK.Event() for _ in range(3))
+
+    def other() -> None:
+        assert start.wait(60)
+        plan(0.01).run(DATA, ledger=path, dataset=NAME)
+        _run_and_wait(path, begun, finish)
+
+    def chunks() -> Any:
+        yield DATA
+        shutil.copyfile(path, path.with_name("copy.db"))
+        start.set()
+        assert begun.wait(60)
+        plan(0.01).run(DATA, ledger=path, dataset=NAME)
+        finish.set()
+        process.join(60)
+
+    process = FORK.Process(target=other)
+    process.start()
+    plan(0.01).run(chunks(), ledger=path, dataset=NAME)
+    assert 0 == process.exitcode
+    assert (4, 0) == (ledger.verify().runs, ledger.verify().unfinished)
+
+
+def _run_and_wait(path: Path, begun: Any, finish: Any) -> None:
+    """A run that lasts until it is told to finish."""
+
+    def chunks() -> Any:
+        yield DATA
+        begun.set()
+        assert finish.wait(60)
+
+    plan(0.01).run(chunks(), ledger=path, dataset=NAME)
 
 
 def test_a_file_exchanged_between_check_and_charge_is_refused(
