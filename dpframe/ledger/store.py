@@ -7,9 +7,10 @@ ledger can be used from several threads and across a fork.
 from __future__ import annotations
 
 import os
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +112,13 @@ SCHEMA = (
 )
 
 
+_ALONE = threading.RLock()
+"""Held while this process has a connection to a file, and by whoever forks it: what SQLite knows of locks would be
+copied into the new process, which does not have them."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_ALONE.acquire, after_in_parent=_ALONE.release, after_in_child=_ALONE.release)
+
+
 @attrs.frozen(kw_only=True)
 class SqliteStore(Store):
     """A ledger in one file, through the standard library.
@@ -158,13 +166,10 @@ class SqliteStore(Store):
 
     @contextmanager
     def _connection(self, mode: str) -> Iterator[sqlite3.Connection]:
-        connection = self._connect(mode)
-        try:
+        with _ALONE, closing(self._connect(mode)) as connection:
             connection.execute("PRAGMA journal_mode = PERSIST")
             connection.execute("PRAGMA synchronous = EXTRA")
             yield connection
-        finally:
-            connection.close()
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         import sqlite3

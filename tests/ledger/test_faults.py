@@ -9,6 +9,7 @@ import resource
 import shutil
 import signal
 import sqlite3
+import threading
 import warnings
 from collections.abc import Callable
 from contextlib import closing
@@ -423,6 +424,28 @@ def test_a_run_in_a_process_forked_during_another_run_loses_no_charge(path: Path
     third.join(60)
     assert (0, 0) == (forked.exitcode, third.exitcode)
     assert (4, 0) == (ledger.verify().runs, ledger.verify().unfinished)
+
+
+def test_processes_forked_while_threads_charge_can_charge_too(path: Path, ledger: dp.Ledger) -> None:
+    impatient = dp.Ledger(SqliteStore(path=path, patience=5.0), ledger._chain)
+    small = plan(0.01, accountant="zcdp")
+
+    def charge(times: int) -> None:
+        for _ in range(times):
+            Account.open(impatient, NAME).reserve(small, "0" * 64)
+
+    threads = [threading.Thread(target=charge, args=(20,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    forked = [FORK.Process(target=charge, args=(2,)) for _ in range(6)]
+    for each in forked:
+        each.start()
+    for thread in threads:
+        thread.join()
+    for each in forked:
+        each.join(60)
+    assert [0] * 6 == [each.exitcode for each in forked]
+    assert 2 * 20 + 6 * 2 == ledger.verify().runs
 
 
 def test_a_copy_made_by_the_process_of_a_run_loses_no_charge(path: Path, ledger: dp.Ledger) -> None:
