@@ -36,7 +36,7 @@ class PostgresStore(Store):
 
     Writers wait for one another at an advisory lock that ends with their transaction, so that there is one lock and no
     deadlock, and each sees what the one before has committed. Commits wait until they are on disk, whatever the
-    database's own setting.
+    database's own synchronous_commit is; a server that runs with fsync=off promises nothing.
     """
 
     url: str = attrs.field(repr=False)
