@@ -42,8 +42,7 @@ def measure(turns: Turns) -> Table:
         title="Ledger",
         notes=(
             f"A charge is from the start of its transaction until it is on disk (SQLite), median of {REPETITIONS}; "
-            "most of it is waiting for the disk. A run is charge, read, draw, recorded outcome and merged log, on ten "
-            "rows.",
+            "most of it is waiting for the disk. A run is charge, read, draw and recorded outcome, on ten rows.",
         ),
         rows=(
             Row(what="charge, new ledger", figures={"milliseconds": 1e3 * seconds["new"]}),
@@ -67,14 +66,15 @@ def _ledger(path: Path) -> dp.Ledger:
 
 def _fill(ledger: dp.Ledger) -> None:
     """A long history, written at once: what runs would have left."""
-    with Account.open(ledger, NAME) as account, ledger._writing() as transaction:
+    account = Account.open(ledger, NAME)
+    with ledger._writing() as transaction:
         for number in range(EARLIER):
             attrs.evolve(account, run=f"{number:032x}")._enter(transaction, PLAN, PLAN.content_hash)
 
 
 def _charge(ledger: dp.Ledger) -> Measured:
     def once() -> float:
-        with Account.open(ledger, NAME) as account:
-            return timed(lambda: account.reserve(PLAN, PLAN.content_hash))()
+        account = Account.open(ledger, NAME)
+        return timed(lambda: account.reserve(PLAN, PLAN.content_hash))()
 
     return once

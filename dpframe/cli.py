@@ -254,7 +254,13 @@ def _run(arguments: argparse.Namespace) -> None:
 
 
 def _ledger(arguments: argparse.Namespace) -> Ledger | None:
-    return None if arguments.ledger is None else opened(arguments.ledger, arguments.key_file)
+    if arguments.ledger is not None:
+        return opened(arguments.ledger, arguments.key_file)
+    if arguments.key_file is not None:
+        raise PlanError(
+            "--key-file is the key of a ledger, but no --ledger is given. Nothing was charged, read or drawn."
+        )
+    return None
 
 
 def _prepare(output: Path) -> None:

@@ -12,7 +12,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -53,15 +53,7 @@ def run(
     """See :meth:`dpframe.Plan.run`."""
     if insecure_seed is not None and not is_int(insecure_seed):
         raise PlanError(f"insecure_seed must be an integer; got {insecure_seed!r}.")
-    if ledger is None and dataset is None:
-        return _run(plan, data, None, insecure_seed, progress)
-    with _account(ledger, dataset, insecure_seed) as account:
-        return _run(plan, data, account, insecure_seed, progress)
-
-
-def _run(
-    plan: Plan, data: Any, account: Account | None, insecure_seed: int | None, progress: Progress | None
-) -> Result:
+    account = None if ledger is None and dataset is None else _account(ledger, dataset, insecure_seed)
     source = open_source(data, plan.rows)
     content_hash = plan.content_hash
     plan = (plan if account is None else account.calibrated(plan)).bind(source.dim)
@@ -103,7 +95,7 @@ def _with_guarantee_of(planned: Line, scaled: Line) -> Line:
     return attrs.evolve(scaled, guarantee=planned.guarantee)
 
 
-def _account(ledger: Any, dataset: str | None, insecure_seed: int | None) -> AbstractContextManager[Account]:
+def _account(ledger: Any, dataset: str | None, insecure_seed: int | None) -> Account:
     """The data set of a ledger that pays for a run."""
     from dpframe.ledger.account import Account
 

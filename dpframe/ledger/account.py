@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
@@ -33,14 +31,12 @@ class Account:
     run: str = attrs.field(factory=lambda: secrets.token_hex(16))
 
     @classmethod
-    @contextmanager
-    def open(cls, ledger: Any, dataset: Any) -> Iterator[Account]:
-        """The account that the arguments of a run name, for the time of the run."""
+    def open(cls, ledger: Any, dataset: Any) -> Account:
+        """The account that the arguments of a run name."""
         if ledger is None or dataset is None:
             raise PlanError("a run against a ledger needs both: ledger='budget.db' and dataset='its name there'.")
         found = Ledger.open(ledger)
-        with found._store.held():
-            yield cls(ledger=found, dataset=found.dataset(dataset))
+        return cls(ledger=found, dataset=found.dataset(dataset))
 
     def calibrated(self, plan: Plan) -> Plan:
         """The plan priced by the data set's accountant; raises PlanError where it promises something else.

@@ -131,8 +131,10 @@ def written(loss: PrivacyLoss, accountant: ScalarAccountant) -> dict[str, Any]:
         }
     for weaker in (loss, *loss.implies()):
         for cls in type(weaker).__mro__:
-            if CORE.get(cls.__name__) is cls and accountant.cost(weaker) == accountant.cost(loss):
-                return {"loss": cls.__name__, **{field: getattr(weaker, field) for field in attrs.fields_dict(cls)}}
+            if CORE.get(cls.__name__) is cls:
+                content = {"loss": cls.__name__, **{field: getattr(weaker, field) for field in attrs.fields_dict(cls)}}
+                if accountant.cost(read(content)) == accountant.cost(loss):
+                    return content
     raise PlanError(f"a {type(loss).__name__} loss implies no loss of dpframe.losses, so that it cannot be recorded.")
 
 

@@ -15,6 +15,7 @@ from dpframe.ledger.store import COLUMNS, PATIENCE, TABLE, UNSURE, LedgerExists,
 if TYPE_CHECKING:
     import psycopg
 
+UNREADABLE = "a database whose URL cannot be read (write @, / and % in a password as %40, %2F and %25)"
 LOCK = 0x6470_6672_616D_6500  # a number of our own among the advisory locks of the database
 
 SCHEMA = f"""
@@ -35,7 +36,7 @@ class PostgresStore(Store):
 
     Writers wait for one another at an advisory lock that ends with their transaction, so that there is one lock and no
     deadlock, and each sees what the one before has committed. Commits wait until they are on disk, whatever the
-    database's own setting.
+    database's own synchronous_commit is; a server that runs with fsync=off promises nothing.
     """
 
     url: str = attrs.field(repr=False)
@@ -55,8 +56,9 @@ class PostgresStore(Store):
         try:
             parts = conninfo_to_dict(self.url)
         except psycopg.Error:
-            return "a database whose URL cannot be read"
-        return f"postgresql://{parts.get('host', '')}/{parts.get('dbname', '')}"
+            return UNREADABLE
+        place = f"{parts.get('host', '')}/{parts.get('dbname', '')}"
+        return UNREADABLE if "@" in place else f"postgresql://{place}"  # part of a password with @ or / in it
 
     @contextmanager
     def create(self) -> Iterator[Transaction]:
@@ -110,7 +112,8 @@ class PostgresStore(Store):
         except (psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.InsufficientPrivilege):
             raise LedgerError(f"the ledger in {self.told} cannot be written by this user. {state}") from None
         except psycopg.Error as error:
-            raise LedgerError(f"the ledger in {self.told} cannot be used ({type(error).__name__}). {state}") from error
+            cause = None if self.told == UNREADABLE else error  # whose words may hold a password
+            raise LedgerError(f"the ledger in {self.told} cannot be used ({type(error).__name__}). {state}") from cause
 
 
 @attrs.frozen(kw_only=True)

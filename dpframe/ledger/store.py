@@ -7,9 +7,10 @@ ledger can be used from several threads and across a fork.
 from __future__ import annotations
 
 import os
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,10 +84,6 @@ class Store(ABC):
     def write(self) -> AbstractContextManager[Transaction]:
         """A transaction that nobody else writes during; all of it, on disk, when it ends, or nothing of it."""
 
-    def held(self) -> AbstractContextManager[None]:
-        """Several transactions in a row, where that saves the store some tidying up between them."""
-        return nullcontext()
-
 
 def open_store(target: str | Path) -> Store:
     """The store that a path or a URL names."""
@@ -115,13 +112,22 @@ SCHEMA = (
 )
 
 
+_ALONE = threading.RLock()
+"""Held while this process has a connection to a file, and by whoever forks it: what SQLite knows of locks would be
+copied into the new process, which does not have them."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_ALONE.acquire, after_in_parent=_ALONE.release, after_in_child=_ALONE.release)
+
+
 @attrs.frozen(kw_only=True)
 class SqliteStore(Store):
     """A ledger in one file, through the standard library.
 
-    With a write-ahead log and synchronous=EXTRA a commit returns once it is on disk. The log is merged into the file by
-    the last one who closes it; what a crash leaves beside the file, the next one who opens it takes in. Where a file
-    system has no such logs, SQLite keeps a rollback journal, as safe and a little slower.
+    With a rollback journal and synchronous=EXTRA a commit returns once it is on disk. What a crash leaves in the
+    journal beside the file, the next one who opens it undoes. Locks are held for the time of a transaction only. With a
+    write-ahead log they would be needed for as long as a connection is open, and be lost without a sign in a process
+    that forks, or opens and closes the file itself: then two processes write past one another. The journal is kept
+    between transactions, since making and deleting one takes longer than a charge.
     """
 
     path: Path
@@ -133,17 +139,16 @@ class SqliteStore(Store):
 
     @contextmanager
     def create(self) -> Iterator[Transaction]:
-        import sqlite3
-
-        with self._errors(), self._connection("rwc") as connection:
-            with self._transaction(connection, "BEGIN IMMEDIATE") as transaction:
-                if connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-                    raise LedgerExists(f"{self.told} exists already; open it, or choose another name.")
-                for statement in SCHEMA:
-                    connection.execute(statement)
-                yield transaction
-            with suppress(sqlite3.OperationalError):  # somebody else is using it already: the next time, or never
-                connection.execute("PRAGMA journal_mode = WAL")
+        with (
+            self._errors(),
+            self._connection("rwc") as connection,
+            self._transaction(connection, "BEGIN IMMEDIATE") as transaction,
+        ):
+            if connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+                raise LedgerExists(f"{self.told} exists already; open it, or choose another name.")
+            for statement in SCHEMA:
+                connection.execute(statement)
+            yield transaction
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
@@ -160,45 +165,21 @@ class SqliteStore(Store):
             yield found
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """A connection that stays open, so that nobody else is the last one and merges the log."""
-        import sqlite3
-
-        with self._errors():
-            connection = self._connect("rw")
-            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-        try:
-            yield
-        finally:
-            with suppress(sqlite3.Error):  # by now there may be a result, which is paid for
-                connection.close()
-
-    @contextmanager
     def _connection(self, mode: str) -> Iterator[sqlite3.Connection]:
-        connection = self._connect(mode)
-        try:
+        with _ALONE, closing(self._connect(mode)) as connection:
+            connection.execute("PRAGMA journal_mode = PERSIST")
             connection.execute("PRAGMA synchronous = EXTRA")
             yield connection
-        finally:
-            connection.close()
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         import sqlite3
 
         try:
             self._check_file(mode)
-            address = f"{self.path.as_uri()}?mode={mode}{self._still()}"
+            address = f"{self.path.as_uri()}?mode={mode}"
         except OSError as error:
             raise LedgerError(f"{self.told} cannot be opened: {error.strerror}. Nothing was charged.") from None
         return sqlite3.connect(address, uri=True, timeout=self.patience, isolation_level=None)
-
-    def _still(self) -> str:
-        """A file without a log, in a directory where none can be made, can only be read as one that does not change."""
-        logs = (self.path.with_name(self.path.name + suffix) for suffix in ("-wal", "-journal"))
-        still = (
-            self.path.exists() and not os.access(self.path.parent, os.W_OK) and not any(log.exists() for log in logs)
-        )
-        return "&immutable=1" if still else ""
 
     def _check_file(self, mode: str) -> None:
         if mode == "rw" and not self.path.exists():

@@ -122,3 +122,10 @@ def test_one_of_ledger_and_data_set_is_not_enough(capsys: pytest.CaptureFixture[
     code, _, err = dpframe("run", "plan.toml", "rows.npy", "--ledger", "none.db", "--dataset", NAME, capsys=capsys)
     assert 1 == code
     assert "there is no ledger" in err
+
+
+def test_a_key_without_a_ledger_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("key").write_text("k" * 32)
+    code, _, err = dpframe("run", "plan.toml", "rows.npy", "--key-file", "key", capsys=capsys)
+    assert 1 == code
+    assert "no --ledger is given. Nothing was charged, read or drawn." in err

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gc
+import multiprocessing
 import os
 import resource
+import shutil
 import signal
 import sqlite3
+import threading
 import warnings
 from collections.abc import Callable
 from contextlib import closing
@@ -25,6 +28,7 @@ from tests.ledger.common import DATA, NAME, kinds, make, plan, tamper
 from tests.mechanisms import Failing, registered
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of newer Pythons, where threads run
+FORK = multiprocessing.get_context("fork")
 Act = Callable[[], Any]
 
 
@@ -379,7 +383,6 @@ def test_what_a_killed_writer_leaves_is_rolled_back(path: Path, ledger: dp.Ledge
     assert head == ledger.verify().head
     plan(0.01).run(DATA, ledger=path, dataset=NAME)
     assert 6 == ledger.verify().runs
-    assert not left.exists()
 
 
 def test_a_source_that_forks_while_it_is_read_harms_nothing(path: Path, ledger: dp.Ledger) -> None:
@@ -393,6 +396,92 @@ def test_a_source_that_forks_while_it_is_read_harms_nothing(path: Path, ledger: 
     assert ledger.covers(result)
     assert ["reserved", "reserved", "released", "released"] == kinds(ledger)
     assert (2, 0) == (ledger.verify().runs, ledger.verify().unfinished)
+
+
+def test_a_run_in_a_process_forked_during_another_run_loses_no_charge(path: Path, ledger: dp.Ledger) -> None:
+    """A forked process does not have its parent's locks, though SQLite there believes so."""
+    reading, go_on, begun, finish = (FORK.Event() for _ in range(4))
+    third = FORK.Process(target=lambda: _run_and_wait(path, begun, finish))
+
+    def in_the_fork() -> Any:
+        yield DATA
+        reading.set()
+        assert go_on.wait(60)
+        plan(0.01).run(DATA, ledger=path, dataset=NAME)
+
+    def chunks() -> Any:
+        yield DATA
+        forked.start()
+        assert reading.wait(60)
+
+    forked = FORK.Process(target=lambda: plan(0.01).run(in_the_fork(), ledger=path, dataset=NAME))
+    plan(0.01).run(chunks(), ledger=path, dataset=NAME)
+    third.start()
+    assert begun.wait(60)
+    go_on.set()
+    forked.join(60)
+    finish.set()
+    third.join(60)
+    assert (0, 0) == (forked.exitcode, third.exitcode)
+    assert (4, 0) == (ledger.verify().runs, ledger.verify().unfinished)
+
+
+def test_processes_forked_while_threads_charge_can_charge_too(path: Path, ledger: dp.Ledger) -> None:
+    impatient = dp.Ledger(SqliteStore(path=path, patience=5.0), ledger._chain)
+    small = plan(0.01, accountant="zcdp")
+
+    def charge(times: int) -> None:
+        for _ in range(times):
+            Account.open(impatient, NAME).reserve(small, "0" * 64)
+
+    threads = [threading.Thread(target=charge, args=(20,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    forked = [FORK.Process(target=charge, args=(2,)) for _ in range(6)]
+    for each in forked:
+        each.start()
+    for thread in threads:
+        thread.join()
+    for each in forked:
+        each.join(60)
+    assert [0] * 6 == [each.exitcode for each in forked]
+    assert 2 * 20 + 6 * 2 == ledger.verify().runs
+
+
+def test_a_copy_made_by_the_process_of_a_run_loses_no_charge(path: Path, ledger: dp.Ledger) -> None:
+    """Closing a file ends all locks that the process has on it."""
+    start, begun, finish = (FORK.Event() for _ in range(3))
+
+    def other() -> None:
+        assert start.wait(60)
+        plan(0.01).run(DATA, ledger=path, dataset=NAME)
+        _run_and_wait(path, begun, finish)
+
+    def chunks() -> Any:
+        yield DATA
+        shutil.copyfile(path, path.with_name("copy.db"))
+        start.set()
+        assert begun.wait(60)
+        plan(0.01).run(DATA, ledger=path, dataset=NAME)
+        finish.set()
+        process.join(60)
+
+    process = FORK.Process(target=other)
+    process.start()
+    plan(0.01).run(chunks(), ledger=path, dataset=NAME)
+    assert 0 == process.exitcode
+    assert (4, 0) == (ledger.verify().runs, ledger.verify().unfinished)
+
+
+def _run_and_wait(path: Path, begun: Any, finish: Any) -> None:
+    """A run that lasts until it is told to finish."""
+
+    def chunks() -> Any:
+        yield DATA
+        begun.set()
+        assert finish.wait(60)
+
+    plan(0.01).run(chunks(), ledger=path, dataset=NAME)
 
 
 def test_a_file_exchanged_between_check_and_charge_is_refused(

@@ -124,6 +124,16 @@ def test_a_loss_of_a_third_party_is_written_as_what_it_implies() -> None:
     assert ZCDP(rho=0.25) == found
 
 
+def test_a_loss_that_costs_less_than_the_one_it_derives_from_is_written_as_what_it_implies() -> None:
+    @attrs.frozen(kw_only=True)
+    class Truncated(Laplace):
+        def implies(self) -> tuple[PrivacyLoss, ...]:
+            return (ZCDP(rho=self.epsilon**2 / 8),)
+
+    found: Any = read(written(Truncated(epsilon=0.5), ACCOUNTANTS["zcdp"]))
+    assert ZCDP(rho=0.03125) == found
+
+
 @each_accountant
 def test_a_loss_that_cannot_be_composed_is_refused_by_name(name: str) -> None:
     with pytest.raises(dp.PlanError, match=f"'{name}' cannot compose a ModelBased loss"):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
+import re
 import secrets
 import signal
 import time
+import traceback
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -227,6 +229,15 @@ def test_what_is_wrong_with_a_server_is_told_without_its_password(url: str, post
         with pytest.raises(dp.LedgerError, match=r"is locked by another process.*Nothing was charged"):
             plan().run(DATA, ledger=impatient, dataset=NAME)
     assert [] == kinds(ledger)
+
+
+@pytest.mark.parametrize("password", ["qx@jzk", "qx/jzk", "1/qx?jzk", "100%jzk", "qx/jz@kv"])
+def test_a_password_that_is_not_escaped_is_not_told(password: str) -> None:
+    pytest.importorskip("psycopg")
+    with pytest.raises(dp.LedgerError, match="whose URL cannot be read") as caught:
+        dp.Ledger.open(f"postgresql://alice:{password}@nowhere.invalid/db")
+    told = "".join(traceback.format_exception(caught.value, limit=0))
+    assert not [part for part in re.split("[@/?%]", password) if part in told and len(part) > 1]
 
 
 def test_a_connection_lost_at_the_commit_is_told_as_unsure(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

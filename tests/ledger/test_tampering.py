@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import sqlite3
 from contextlib import closing
@@ -13,6 +14,7 @@ import attrs
 import pytest
 
 import dpframe as dp
+from dpframe import losses
 from dpframe.ledger import chain, store
 from dpframe.ledger.account import Account
 from dpframe.ledger.chain import Chain, Entry, canonical
@@ -240,8 +242,7 @@ def test_a_course_of_events_that_cannot_be_is_found_even_with_right_hashes(
 
 def test_a_charge_over_the_budget_is_found_even_with_right_sums_and_hashes(tmp_path: Path) -> None:
     ledger = make(tmp_path / "budget.db")
-    with Account.open(ledger, NAME) as account:
-        account.reserve(plan(accountant="zcdp"), "0" * 64)
+    Account.open(ledger, NAME).reserve(plan(accountant="zcdp"), "0" * 64)
     loss = dp.losses.Gaussian(mu=3.0)
     cost = str(ACCOUNTANTS["zcdp"].cost(loss))
     written = {"moment": [{"loss": "Gaussian", "mu": 3.0}]}
@@ -249,9 +250,22 @@ def test_a_charge_over_the_budget_is_found_even_with_right_sums_and_hashes(tmp_p
     assert "it exceeds the budget of its data set" in refused(tmp_path / "budget.db")
 
 
+def test_a_ledger_from_a_machine_whose_functions_round_otherwise_is_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = make(tmp_path / "budget.db")
+    pure = plan(0.2, dp.release("spectrum", "laplace-eigenvalues", k=2), budget=dp.Budget(epsilon=0.2))
+    pure.run(DATA, ledger=ledger, dataset=NAME)
+    rounded = losses._rounded_up
+    monkeypatch.setattr(losses, "_rounded_up", lambda value: math.nextafter(rounded(value), math.inf))
+    pure.run(DATA, ledger=ledger, dataset=NAME)
+    assert 2 == ledger.verify().runs
+    monkeypatch.setattr(losses, "_rounded_up", lambda value: rounded(value) * (1 + 1e-6))
+    assert "its sums are not those of its losses" in refused(tmp_path / "budget.db")
+
+
 def test_a_run_charged_twice_is_found_even_with_right_sums_and_hashes(copy: Path) -> None:
-    with Account.open(copy, NAME) as account:
-        account.reserve(plan(accountant="zcdp"), "0" * 64)
+    Account.open(copy, NAME).reserve(plan(accountant="zcdp"), "0" * 64)
     rewritten(copy, entries(copy)[-1].number, {"run": entries(copy)[2].stored["run"]})
     assert "its run was charged before" in refused(copy)
 
