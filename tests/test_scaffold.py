@@ -11,7 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import dpframe as dp
-from dpframe import cli
+from dpframe import cli, registry
 from dpframe.scaffold import LONGEST, Names, new_plugin
 from tests.packages import PIP, run
 from tests.test_docs import blocks
@@ -116,10 +116,15 @@ def test_a_name_that_cannot_be_used_is_refused(name: str, tmp_path: Path, capsys
     [
         ("gaussian", "the mechanism name 'gaussian' is already provided by dpframe-gaussian"),
         ("dpframe-private-quantile", "the mechanism name 'private-quantile' is already provided by dpframe "),
-        ("spiked", "'dpframe-spiked' is the name of a plugin of the project itself"),
+        ("spiked", "the mechanism name 'spiked' is already provided by dpframe-spiked"),
+        ("pld", "'dpframe-pld' is already installed"),
+        ("later", "'dpframe-later' is the name of a plugin of the project itself"),
     ],
 )
-def test_a_name_that_is_taken_is_refused(name: str, reason: str, tmp_path: Path) -> None:
+def test_a_name_that_is_taken_is_refused(
+    name: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "OWN", (*registry.OWN, "dpframe-later"))  # one that is not installed
     with pytest.raises(dp.PluginError, match=reason):
         new_plugin(name, tmp_path)
     assert [] == list(tmp_path.iterdir())
