@@ -18,6 +18,7 @@ from dpframe.inputs import Ref, references
 from dpframe.interfaces import BoundOracle, Mechanism
 from dpframe.kinds import Kind, Spectrum
 from dpframe.losses import ModelBased, under_models
+from dpframe.postprocess.spectral import refuse_whole
 from dpframe.render import Printable
 from dpframe.rows import Rows
 
@@ -207,6 +208,8 @@ def explain(
     plan = plan if known is None else plan.bind(known)
     if assumed is not None and assumed.dim != plan.rows.dim:
         raise PlanError(f"the scenario has {assumed.dim} coordinates, but the rows have {plan.rows.dim}.")
+    if assumed is not None and assumed.eigenvalues is not None:
+        refuse_whole({step.name: step.action for step in plan.steps}, assumed.dim)
     oracles = _oracles(plan, assumed, simulations, progress)
     forecasts = {step.name: _bounds(oracles, plan, step.name, assumed) for step in plan.steps}
     return Explanation(statement=statement(plan, content_hash), scenario=assumed, forecasts=forecasts)

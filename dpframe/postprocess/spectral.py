@@ -25,6 +25,16 @@ def _check_k(k: int, of: Any, rows: Rows) -> None:
         raise PlanError(f"k={k} is more than the {rows.dim} coordinates of the rows.")
 
 
+def refuse_whole(actions: Mapping[str, Any], dim: int) -> None:
+    """Raise PlanError where a step takes all eigenvectors there are: of that, no error can be forecast."""
+    for name, action in actions.items():
+        if isinstance(action, TopSubspace | RankK) and action.k >= dim:
+            raise PlanError(
+                f"step {name!r} takes all {dim} eigenvectors there are (k={action.k}), so that there is no error of "
+                f"a part to forecast. Say k below {dim}, or leave the scenario out."
+            )
+
+
 def _symmetric(matrix: NDArray[Any]) -> NDArray[Any]:
     """Remove the rounding that keeps a product from being its own conjugate transpose."""
     symmetric: NDArray[Any] = (matrix + matrix.conj().T) / 2

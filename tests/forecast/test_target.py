@@ -154,3 +154,19 @@ def test_what_cannot_be_met_is_refused() -> None:
         plan().required_rows(angle_degrees=5, confidence=0.5, scenario=tied)
     with pytest.raises(dp.PlanError, match="needs a scenario with n="):
         plan().required_rows(angle_degrees=5, scenario=dp.Scenario(dim=6, spectrum=SPECTRUM))
+
+
+@pytest.mark.parametrize("action", ["top-subspace", "rank-k"])
+def test_nothing_is_forecast_of_all_eigenvectors(action: str) -> None:
+    """The leading d of d eigenvectors have no error to speak of; plans may use them, scenarios say nothing of them."""
+    whole = plan(steps=[dp.release("moment", "gaussian"), dp.derive("all", action, of="moment", k=6)])
+    says = r"step 'all' takes all 6 eigenvectors there are .k=6.*Say k below 6"
+    for asked in (
+        lambda: whole.explain(scenario=SCENARIO),
+        lambda: whole.explain(spectrum=SPECTRUM.tolist(), simulations=200),
+        lambda: whole.require(frobenius=1.0, scenario=SCENARIO),
+        lambda: whole.required_rows(frobenius=1.0, scenario=SCENARIO),
+    ):
+        with pytest.raises(dp.PlanError, match=says):
+            asked()
+    assert () == whole.explain(dim=6).bounds("all")

@@ -11,20 +11,13 @@ from dpframe_gaussian.target import Target
 
 
 def largest(target: Target, noise: Noise) -> float:
-    """√E‖Ĥ − H‖² is never above this: the diameter, and for kept eigenvalues what noise adds to them.
-
-    With all d eigenvalues kept, Ĥ is the positive part of M + N, and that is no farther from M than M + N itself.
-    """
-    if target.kept and target.k == target.dim:
-        return noise.frobenius(target.dim)
+    """√E‖Ĥ − H‖² is never above this: the diameter, and for kept eigenvalues what noise adds to them."""
     return target.diameter + _kept(target, noise.spectral(target.dim), noise.frobenius(target.dim))
 
 
 def largest_quantile(target: Target, noise: Noise, beta: float) -> float:
     """‖Ĥ − H‖ is above this with probability at most β, whatever the gaps."""
     dim = target.dim
-    if target.kept and target.k == dim:
-        return noise.frobenius_quantile(dim, beta)
     return target.diameter + _kept(target, noise.spectral_quantile(dim, beta), noise.frobenius_quantile(dim, beta))
 
 

@@ -25,6 +25,13 @@ def check_k(k: int, dim: int) -> None:
         raise dp.PlanError(f"k must be at least 1 and at most the {dim} eigenvalues there are; got k={k}.")
 
 
+def check_below(k: int, dim: int) -> None:
+    """Refuse a number of leading eigenvalues that leaves none: there is no gap below them."""
+    check_k(k, dim)
+    if k == dim:
+        raise dp.PlanError(f"k must be below the {dim} eigenvalues there are; got k={k}.")
+
+
 @attrs.frozen(eq=False, slots=False)
 class Target:
     """H = VΛVᵀ for M = VΣVᵀ, to be compared with V̂ΛV̂ᵀ for M + N = V̂Σ̂V̂ᵀ.
@@ -48,14 +55,14 @@ class Target:
     def subspace(cls, eigenvalues: ArrayLike, k: int) -> Target:
         """The projector on the k leading eigenvectors."""
         sigma = spectrum(eigenvalues)
-        check_k(k, len(sigma))
+        check_below(k, len(sigma))
         return cls(sigma, np.where(np.arange(len(sigma)) < k, 1.0, 0.0), k)
 
     @classmethod
     def rank_k(cls, eigenvalues: ArrayLike, k: int) -> Target:
         """The part in the k leading eigenvectors, with its own eigenvalues."""
         sigma = spectrum(eigenvalues)
-        check_k(k, len(sigma))
+        check_below(k, len(sigma))
         return cls(sigma, np.where(np.arange(len(sigma)) < k, sigma, 0.0), k, kept=True)
 
     @classmethod

@@ -185,25 +185,6 @@ def test_only_the_gaps_that_matter_count() -> None:
     assert bounds(Dyson(), "shaped", spectrum)[0].valid
 
 
-def test_all_coordinates() -> None:
-    chosen = dp.Plan(
-        rows=dp.Rows(norm=1.0, neighbors="add-remove"),
-        budget=dp.Budget(epsilon=1.0, delta=1e-6),
-        steps=[
-            dp.release("moment", "gaussian"),
-            dp.derive("components", "top-subspace", of="moment", k=6),
-            dp.derive("leading", "rank-k", of="moment", k=6),
-        ],
-    )
-    spectrum = [50.0, 40.0, 30.0, 20.0, 10.0, 0.0]
-    told = chosen.explain(spectrum=spectrum)
-    assert {0.0} == {bound.value for bound in told.bounds("components") if bound.kind != "rate"}
-    whole = told.bounds("moment")[0].value
-    for bound in told.bounds("leading"):
-        assert bound.confidence or bound.value == pytest.approx(whole)
-    assert [] == bounds(PrintedRates(), "leading", spectrum, chosen)
-
-
 def test_bounds_scale_with_the_rows() -> None:
     """Rows twice as long with a spectrum four times as large have four times the error, and the same subspace."""
     for oracle in (FirstOrder(), Dyson(), PrintedRates()):
@@ -292,8 +273,17 @@ def test_no_other_ranks(k: int) -> None:
     ):
         with pytest.raises(dp.PlanError, match=f"k must be at least 1 .* got k={k}"):
             asked()
-    with pytest.raises(dp.PlanError, match="below the 3 eigenvalues there are; got k=3"):
-        rates.corollary_2_4(sigma, 3, **ONE)
+
+
+def test_no_forecast_of_all_eigenvectors() -> None:
+    sigma = [3.0, 2.0, 1.0]
+    for asked in (
+        lambda: Target.subspace(sigma, 3),
+        lambda: Target.rank_k(sigma, 3),
+        lambda: rates.corollary_2_4(sigma, 3, **ONE),
+    ):
+        with pytest.raises(dp.PlanError, match="below the 3 eigenvalues there are; got k=3"):
+            asked()
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.1), (1.0, 0.0), (1.0, 1.0)])
