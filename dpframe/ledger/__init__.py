@@ -170,6 +170,8 @@ class Ledger(Printable):
         """
         from dpframe.ledger.verify import verify
 
+        if not isinstance(head, str | None):
+            raise LedgerError(f"head must be the hash of an entry, a text; got a {type(head).__name__}.")
         with self._reading() as transaction:
             return verify(transaction, self._chain, head)
 

@@ -93,6 +93,8 @@ def open_store(target: str | Path) -> Store:
         return PostgresStore(url=target)
     if isinstance(target, str) and "://" in target:
         raise LedgerError(f"a ledger is a file or a postgresql:// URL; got {target.partition('://')[0]}://….")
+    if isinstance(target, os.PathLike) and str(target).startswith(("postgresql:", "postgres:")):  # with a password
+        raise LedgerError("a postgresql:// URL is a text, not a path; pass it as a str.")
     if not isinstance(target, str | os.PathLike) or not str(target) or "\0" in str(target):
         raise LedgerError(f"a ledger is the path of a file or a postgresql:// URL; got {target!r}.")
     try:

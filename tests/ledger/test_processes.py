@@ -240,6 +240,12 @@ def test_a_password_that_is_not_escaped_is_not_told(password: str) -> None:
     assert not [part for part in re.split("[@/?%]", password) if part in told and len(part) > 1]
 
 
+def test_a_url_passed_as_a_path_is_not_told() -> None:
+    with pytest.raises(dp.LedgerError, match="a text, not a path") as caught:
+        dp.Ledger.open(Path("postgresql://alice:secret@nowhere.invalid/db"))
+    assert "secret" not in str(caught.value)
+
+
 def test_a_connection_lost_at_the_commit_is_told_as_unsure(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import psycopg
 

@@ -141,6 +141,11 @@ def test_missing_entries_at_the_end_are_found_by_a_known_head(original: Path, tm
         assert "entries are missing from the end" in refused(copy, head=head)
 
 
+def test_a_head_that_is_no_text_is_refused(original: Path) -> None:
+    with pytest.raises(dp.LedgerError, match="head must be the hash of an entry, a text; got a int"):
+        dp.Ledger.open(original).verify(head=123)  # type: ignore[arg-type]
+
+
 def test_an_older_copy_is_found_by_the_head_of_a_run_made_since(copy: Path, tmp_path: Path) -> None:
     older = Path(shutil.copy(copy, tmp_path / "older.db"))
     result = plan(0.1).run(DATA, ledger=copy, dataset=NAME)
