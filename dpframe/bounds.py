@@ -26,7 +26,7 @@ def _optional(validator: validators.Validator) -> Any:
     return attrs.field(default=None, converter=validators.as_float, validator=attrs.validators.optional(validator))
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@attrs.frozen(kw_only=True, slots=False, repr=False)
 class Scenario:
     """Assumed data, for forecasts before any data is touched.
 
@@ -39,7 +39,8 @@ class Scenario:
             as a diagnostic that is asked for by name, and no plan may be chosen by it.
         model: how rows are distributed: "gaussian" (normal, with the covariance spectrum/n) or "spiked" (normal, with
             the covariance spike + noise in `rank` directions and noise in all others). Without one, rows are not
-            simulated, and nothing is said of what scaling down long rows does.
+            simulated, and nothing is said of what scaling down long rows does. Coordinates of categories are normal
+            too: what is made up has the covariance, not the levels.
         rank, spike, noise: of the spiked model.
 
     >>> Scenario(dim=3, n=100, model="spiked", rank=1, spike=9.0, noise=1.0).eigenvalues
@@ -63,6 +64,14 @@ class Scenario:
         if self.model is not None and self.n is None:
             raise PlanError(f"a scenario with model={self.model!r} needs the number of rows: n=.")
         self._check_spiked()
+
+    def __repr__(self) -> str:
+        """What was given; of figures read off the data, only which."""
+        given = {field.name: getattr(self, field.name) for field in attrs.fields(Scenario)}
+        told = {name: repr(value) for name, value in given.items() if value is not None}
+        if self.source == "true":
+            told = {name: text if name in ("dim", "source", "model") else "..." for name, text in told.items()}
+        return f"Scenario({', '.join(f'{name}={text}' for name, text in told.items())})"
 
     def _check_spiked(self) -> None:
         given = [name for name in SPIKED if getattr(self, name) is not None]

@@ -109,3 +109,14 @@ def test_refusals(given: dict[str, object], says: str) -> None:
     if "n" not in given:
         with pytest.raises(dp.PlanError, match="without n= cannot be scaled"):
             dp.Scenario(dim=3).with_rows(5)
+
+
+def test_true_figures_are_not_printed() -> None:
+    assert "Scenario(dim=6, spectrum=..., n=..., source='true')" == repr(TRUE)
+    guessed = dp.Scenario(dim=2, n=10, model="spiked", rank=1, spike=2.0, noise=1.0)
+    assert (
+        "Scenario(dim=2, n=10, source='assumed', model='spiked', rank=1, spike=2.0, noise=1.0)"
+        == repr(guessed)
+        == str(guessed)
+    )
+    assert "spectrum=" in repr(dp.Scenario(dim=2, spectrum=[2.0, 1.0]))
