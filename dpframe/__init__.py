@@ -24,7 +24,7 @@ from dpframe.errors import (
 )
 from dpframe.forecast import Comparison, compare
 from dpframe.hookspecs import hookimpl
-from dpframe.inputs import Ref, input, ref
+from dpframe.inputs import Ref, Shape, input, ref, shape_of
 from dpframe.interfaces import (
     API_VERSION,
     Accountant,
@@ -37,6 +37,7 @@ from dpframe.interfaces import (
 from dpframe.kinds import (
     AugmentedMoment,
     Axes,
+    ComplexSubspace,
     Covariance,
     HermitianMatrix,
     Kind,
@@ -83,6 +84,7 @@ __all__ = [
     "Column",
     "ColumnHistogram",
     "Comparison",
+    "ComplexSubspace",
     "Covariance",
     "DPFrameError",
     "DataError",
@@ -118,6 +120,7 @@ __all__ = [
     "Scalar",
     "Scenario",
     "Sensitivity",
+    "Shape",
     "Spectrum",
     "Statistic",
     "Step",
@@ -141,6 +144,7 @@ __all__ = [
     "release",
     "rounding",
     "sensitivity",
+    "shape_of",
     "unregister",
     "validators",
 ]

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import attrs
 
 from dpframe.errors import PlanError
-from dpframe.kinds import AugmentedMoment, Kind, titles
+from dpframe.kinds import AugmentedMoment, ComplexSubspace, Kind, Subspace, titles
 
 _INPUT = "dpframe.input"
 T = TypeVar("T")
+Shape = tuple[int | None, ...]
+"""The shape of a released array; None for a length that is not known before the run."""
 
 
 @attrs.frozen
 class Ref:
-    """The result of an earlier step, by name."""
+    """The result of an earlier step, by name.
+
+    Args:
+        shape: of that result, as far as it is known; told to the checks of a step, and no part of a plan.
+    """
 
     name: str
+    shape: Shape | None = attrs.field(default=None, kw_only=True, eq=False, repr=False)
 
 
 def ref(name: str) -> Ref:
@@ -52,6 +59,17 @@ def inputs(owner: Any) -> Iterator[tuple[str, tuple[type[Kind], ...], Any]]:
             yield field.name, field.metadata[_INPUT], getattr(owner, field.name)
 
 
+def shape_of(value: Any) -> Shape | None:
+    """The shape of an input, be it a value or a reference; None where it is not known before the run.
+
+    >>> shape_of(Subspace([[1.0], [0.0]]))
+    (2, 1)
+    """
+    if isinstance(value, Kind):
+        return value.array.shape
+    return value.shape if isinstance(value, Ref) else None
+
+
 def references(owner: Any) -> tuple[str, ...]:
     """The names of the steps that an object refers to."""
     return tuple(value.name for _, _, value in inputs(owner) if isinstance(value, Ref))
@@ -59,7 +77,16 @@ def references(owner: Any) -> tuple[str, ...]:
 
 def resolve(owner: T, values: Mapping[str, Kind]) -> T:
     """The same object with its references replaced by values."""
-    found = {name: values[value.name] for name, _, value in inputs(owner) if isinstance(value, Ref)}
+    return _replaced(owner, lambda reference: values[reference.name])
+
+
+def with_shapes(owner: T, shapes: Mapping[str, Shape | None]) -> T:
+    """The same object with references that tell the shapes of what they refer to."""
+    return _replaced(owner, lambda reference: attrs.evolve(reference, shape=shapes[reference.name]))
+
+
+def _replaced(owner: T, by: Callable[[Ref], Any]) -> T:
+    found = {name: by(value) for name, _, value in inputs(owner) if isinstance(value, Ref)}
     return attrs.evolve(owner, **found) if found else owner  # type: ignore[misc]
 
 
@@ -93,4 +120,6 @@ def _hint(kind: type[Kind], wanted: tuple[type[Kind], ...]) -> str:
         return ' Centre it first: dp.derive("covariance", "covariance", of=...).'
     if AugmentedMoment in wanted:
         return " Say dp.Rows(..., center=True) to release one."
+    if issubclass(kind, ComplexSubspace) and Subspace in wanted:
+        return ' Take the real part of its matrix first: dp.derive("real", "real-part", of=...).'
     return ""

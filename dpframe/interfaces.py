@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from dpframe.errors import PlanError
 from dpframe.kinds import Kind
 from dpframe.lattice import IntArray
 from dpframe.losses import PrivacyLoss
@@ -18,6 +19,7 @@ from dpframe.losses import PrivacyLoss
 if TYPE_CHECKING:
     from dpframe.bounds import Bound, Scenario
     from dpframe.budget import Budget
+    from dpframe.inputs import Shape
     from dpframe.noise import Random
     from dpframe.plan import Plan
     from dpframe.private import Chunk, PrivateData
@@ -57,6 +59,8 @@ class Mechanism(ABC):
     unit: ClassVar[Literal["mu", "epsilon", "rho"]]
     gives: ClassVar[type[Kind]]
     numerics: ClassVar[Numerics] = "floating"
+    smallest_level: ClassVar[float] = 0.0
+    """For one row per person: at a level below it, noise would leave the range of the exact sampler."""
     draws_depend_on_data: ClassVar[bool] = False
     """Whether the number of draws, or the way through the code, may depend on the data, as in rejection sampling."""
 
@@ -81,11 +85,21 @@ class Mechanism(ABC):
         """The kind released under this promise."""
         return self.gives
 
+    def output_shape(self, rows: Rows) -> Shape | None:
+        """The shape of what is released, as far as it is known before the run: later steps are checked by it."""
+        return None
+
     def check(self, rows: Rows) -> None:
         """Raise PlanError where the promise does not suit this mechanism; the dimension may still be unknown."""
 
     def check_level(self, rows: Rows, level: float) -> None:
         """Raise PlanError where this mechanism cannot serve the level that the plan solved for it."""
+        smallest = self.smallest_level * rows.contributions
+        if level < smallest:
+            raise PlanError(
+                f"{self.name!r} needs a level of at least {smallest:.3g}; got {level:.3g}. "
+                "Raise the budget or this step's share."
+            )
 
     def noise(self, rows: Rows, level: float) -> Mapping[str, float]:
         """Standard deviations of the noise by name, in the units of the release; for reports and forecasts."""
@@ -150,6 +164,13 @@ class PostProcessor(ABC):
     def output(self, kinds: Mapping[str, type[Kind]]) -> type[Kind]:
         """The kind of the result, given the kind of each input."""
         return self.gives
+
+    def output_shape(self, rows: Rows) -> Shape | None:
+        """The shape of the result, as far as it is known before the run: later steps are checked by it.
+
+        What is known of inputs tells :func:`dpframe.shape_of`.
+        """
+        return None
 
     def check(self, rows: Rows) -> None:
         """Raise PlanError where the promise does not suit this step; the dimension may still be unknown."""

@@ -164,10 +164,10 @@ class Spectrum(Kind):
 
 
 @attrs.frozen(eq=False, slots=False)
-class Subspace(Kind):
-    """An orthonormal basis in the columns of a (dim, k) matrix, the leading direction first."""
+class ComplexSubspace(Kind):
+    """An orthonormal basis in the columns of a (dim, k) matrix, the leading direction first; of complex numbers."""
 
-    title = "a subspace"
+    title = "a complex subspace"
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -176,6 +176,18 @@ class Subspace(Kind):
         overlap = self.array.conj().T @ self.array
         if not np.allclose(overlap, np.eye(len(overlap)), atol=1e-6):
             raise self._refused("orthonormal columns")
+
+
+@attrs.frozen(eq=False, slots=False)
+class Subspace(ComplexSubspace):
+    """An orthonormal basis of real numbers, in the columns of a (dim, k) matrix, the leading direction first."""
+
+    title = "a subspace"
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.array.dtype.kind != "f":
+            raise self._refused("real entries")
 
 
 @attrs.frozen(eq=False, slots=False)

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from dpframe import validators
-from dpframe.accounting.auto import accountant
-from dpframe.accounting.calibrate import largest_scale
 from dpframe.bounds import Scenario
-from dpframe.budget import Budget, spent_by
-from dpframe.errors import BudgetExceeded, PlanError
-from dpframe.inputs import check_kinds, references
-from dpframe.interfaces import Accountant, Mechanism, PostProcessor, Recipe, Statistic
+from dpframe.budget import Budget
+from dpframe.errors import PlanError
+from dpframe.inputs import Shape, check_kinds, references, with_shapes
+from dpframe.interfaces import Mechanism, PostProcessor, Recipe, Statistic
 from dpframe.kinds import Kind, Scalar
-from dpframe.losses import ModelBased, PrivacyLoss, under_models
-from dpframe.models import Model, as_models, check_accepted
+from dpframe.losses import ModelBased, PrivacyLoss
+from dpframe.models import Model, as_models
+from dpframe.pricing import Pricing, priced
 from dpframe.rows import Rows
 from dpframe.steps import Step
 
@@ -30,28 +26,6 @@ if TYPE_CHECKING:
     from dpframe.ledger import Ledger
     from dpframe.report import Explanation
     from dpframe.result import Result
-
-
-def _frozen(mapping: Any) -> Any:
-    return MappingProxyType(dict(mapping))
-
-
-@attrs.frozen(kw_only=True)
-class Pricing:
-    """The levels solved for a plan and what they cost."""
-
-    levels: Mapping[str, float] = attrs.field(converter=_frozen)
-    losses: Mapping[str, tuple[PrivacyLoss, ...]] = attrs.field(converter=_frozen)
-    spent: Budget
-
-    @property
-    def all_losses(self) -> tuple[PrivacyLoss, ...]:
-        return tuple(loss for losses in self.losses.values() for loss in losses)
-
-    @property
-    def composed(self) -> tuple[PrivacyLoss, ...]:
-        """What the accountant composed: the losses, under the accepted models where there are any."""
-        return under_models(self.all_losses)
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -114,13 +88,15 @@ class Plan:
         if not self.releases:
             raise PlanError("a plan without a dp.release step releases nothing; add one.")
         _ = self.kinds
+        shapes: dict[str, Shape | None] = {}
         for step in self.steps:
-            action = step.action
+            action = with_shapes(step.action, shapes)
             assert not isinstance(action, Recipe)  # recipes are written out
             statistics = action.reads() if isinstance(action, Mechanism) else ()
-            with _naming(step):
+            with step.naming():
                 for part in (action, *statistics):
                     part.check(self.rows)
+            shapes[step.name] = action.output_shape(self.rows)
 
     @cached_property
     def kinds(self) -> dict[str, type[Kind]]:
@@ -190,76 +166,14 @@ class Plan:
         """The losses of all releases when free ones run at weight · scale."""
         found = {}
         for step, mechanism in self.releases:
-            loss = mechanism.loss(self.rows, _level(step, scale))
+            loss = mechanism.loss(self.rows, step.level_at(scale))
             found[step.name] = loss if isinstance(loss, tuple) else (loss,)
         return found
 
     @cached_property
     def pricing(self) -> Pricing:
         """Levels, losses and what they compose to; every free level is solved so that the budget is met from below."""
-        chosen = accountant(self.accountant)
-        for name, parts in self.losses_at(1.0).items():
-            check_accepted(name, parts, self.accept)
-            _check_supported(chosen, name, parts)
-
-        def epsilon_at(scale: float) -> float:
-            return self._composed(chosen, self.losses_at(scale))
-
-        scale = largest_scale(epsilon_at, self.budget.epsilon) if self._free else 1.0
-        if scale is None or (not self._free and epsilon_at(scale) > self.budget.epsilon):
-            raise self._too_expensive(chosen)
-        losses = self.losses_at(scale)
-        levels = {step.name: _level(step, scale) for step, _ in self.releases}
-        for step, mechanism in self.releases:
-            with _naming(step):
-                mechanism.check_level(self.rows, levels[step.name])
-        return Pricing(
-            levels=levels,
-            losses=losses,
-            spent=spent_by(
-                (loss for parts in losses.values() for loss in parts),
-                epsilon=self._composed(chosen, losses),
-                delta=self.budget.delta,
-            ),
-        )
-
-    @property
-    def _free(self) -> bool:
-        return any(step.level is None for step, _ in self.releases)
-
-    def _composed(self, chosen: Accountant, losses: dict[str, tuple[PrivacyLoss, ...]]) -> float:
-        """Under the accepted models, where there are any: their releases are never left out, nor called worst case."""
-        return chosen.epsilon([loss for part in losses.values() for loss in under_models(part)], self.budget.delta)
-
-    def _too_expensive(self, chosen: Accountant) -> PlanError:
-        fixed = {
-            step.name: losses
-            for (step, _), losses in zip(self.releases, self.losses_at(1.0).values(), strict=True)
-            if step.level is not None
-        }
-        asked = self._composed(chosen, fixed)
-        if fixed and math.isfinite(asked):
-            above = "just above " if self._free else ""
-            return BudgetExceeded(
-                f"the steps with a fixed level ({', '.join(map(repr, fixed))}) cost epsilon={asked:.6g} at "
-                f"delta={self.budget.delta:g}; the budget is epsilon={self.budget.epsilon:.6g}. Nothing was charged. "
-                f"The smallest feasible budget is {above}epsilon={asked:.6g}; raise it to "
-                "that, or lower their level=.",
-                asked=asked,
-                allowed=self.budget.epsilon,
-                delta=self.budget.delta,
-            )
-        impure = [
-            step.name
-            for (step, _), losses in zip(self.releases, self.losses_at(1.0).values(), strict=True)
-            if math.isinf(chosen.epsilon(under_models(losses), self.budget.delta))
-        ]
-        if impure and self.budget.delta == 0.0:
-            return PlanError(
-                f"step {impure[0]!r} has no pure guarantee: its mechanism needs delta > 0, and the budget has "
-                f"delta=0. Say dp.Budget(epsilon={self.budget.epsilon:g}, delta=1e-6), or use a pure mechanism."
-            )
-        return PlanError(f"no level of the free steps fits {self.budget}; raise the budget.")
+        return priced(self)
 
     @property
     def spent(self) -> Budget:
@@ -399,24 +313,3 @@ class Plan:
         from dpframe.runner import run
 
         return run(self, data, ledger=ledger, dataset=dataset, insecure_seed=insecure_seed, progress=progress)
-
-
-def _level(step: Step, scale: float) -> float:
-    return step.weight * scale if step.level is None else step.level
-
-
-@contextmanager
-def _naming(step: Step) -> Iterator[None]:
-    """Put the name of the step before whatever it refuses."""
-    try:
-        yield
-    except PlanError as error:
-        raise PlanError(f"step {step.name!r}: {error}") from None
-
-
-def _check_supported(chosen: Accountant, step: str, losses: tuple[PrivacyLoss, ...]) -> None:
-    for loss in under_models(losses):
-        if not chosen.supports(loss):
-            raise PlanError(
-                f"the accountant {chosen.name!r} cannot compose the {type(loss).__name__} loss of step {step!r}."
-            )

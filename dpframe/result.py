@@ -190,11 +190,12 @@ def _boolean(value: Any) -> bool:
 def _dump(value: Kind) -> dict[str, Any]:
     array = value.array
     numbers = {"real": array.real.tolist(), "imaginary": array.imag.tolist()} if array.dtype.kind == "c" else None
-    extra = {
+    beside = {
         field.name: getattr(value, field.name)
         for field in attrs.fields(type(value))
         if field.name not in ("array", "axes")
     }
+    extra = {name: _dump(part) if isinstance(part, Kind) else part for name, part in beside.items()}
     return {
         "kind": type(value).__name__,
         "array": numbers or array.tolist(),
@@ -212,7 +213,8 @@ def _load(content: dict[str, Any]) -> Kind:
         array = np.asarray(parts["real"], dtype=np.complex128)
         array.imag = parts["imaginary"]
     named = None if axes is None else Axes(**{field: tuple(values) for field, values in axes.items()})
-    return kind(np.asarray(array), axes=named, **content)
+    beside = {name: _load(part) if isinstance(part, dict) else part for name, part in content.items()}
+    return kind(np.asarray(array), axes=named, **beside)
 
 
 def _kinds() -> dict[str, type[Kind]]:

@@ -150,7 +150,17 @@ def read(plan: Plan, source: Source, due: list[Step], values: Mapping[str, Kind]
     """The statistics of all releases that are due, in one pass over the data."""
     rows = with_released_norm(plan, values).rows
     wanted = {statistic for step in due for statistic in statistics_of(step, values)}
+    for statistic in wanted:
+        _check_again(statistic, rows)
     return PrivateData(rows, statistics=accumulate(source.blocks(), list(wanted), rows) if wanted else {})
+
+
+def _check_again(statistic: Statistic, rows: Rows) -> None:
+    """Check what a step before the run did not tell; what is refused follows from released values, and may be told."""
+    try:
+        statistic.check(rows)
+    except PlanError as error:
+        raise WrongKind(str(error)) from None
 
 
 def act(plan: Plan, step: Step, data: PrivateData, values: Mapping[str, Kind], random: Random) -> Kind:
@@ -190,7 +200,7 @@ def with_released_norm(plan: Plan, values: Mapping[str, Kind]) -> Plan:
 
 
 class WrongKind(Exception):
-    """A step that gave another kind than it said."""
+    """A step that gave another kind than it said, or one that a later step cannot use."""
 
 
 def _guarded(plan: Plan, step: str, random: Random, work: Callable[[], T]) -> T:

@@ -14,7 +14,7 @@ import numpy as np
 
 from dpframe import lattice, sensitivity, validators
 from dpframe.errors import PlanError
-from dpframe.inputs import input
+from dpframe.inputs import input, shape_of
 from dpframe.interfaces import Statistic
 from dpframe.kinds import AugmentedMoment, Radii, Subspace, SymmetricMatrix
 from dpframe.lattice import FloatArray, IntArray
@@ -77,10 +77,15 @@ class BlockMoment(Statistic):
     def check(self, rows: Rows) -> None:
         if rows.center:
             raise PlanError("a block moment needs rows without a constant coordinate: dp.Rows(center=False).")
-        if isinstance(self.basis, Subspace):
-            dim, rank = self.basis.array.shape
-            if rank == dim or rows.dim not in (None, dim):
-                raise PlanError(f"a block moment of {rows.dim} coordinates cannot use a basis of shape {(dim, rank)}.")
+        dim, rank = shape_of(self.basis) or (None, None)
+        if None not in (dim, rows.dim) and dim != rows.dim:
+            raise PlanError(f"a block moment of {rows.dim} coordinates cannot use a basis of shape {(dim, rank)}.")
+        coordinates = rows.dim or dim
+        if rank is not None and coordinates is not None and rank >= coordinates:
+            raise PlanError(
+                f"a block moment needs a basis of fewer directions than the {coordinates} coordinates, since it is "
+                f"about what lies beside them too; got {rank}. Take fewer, or release the whole moment."
+            )
 
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
         return sensitivity.blocks(rows, self.basis.array.shape[1])

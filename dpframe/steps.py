@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
@@ -49,12 +51,22 @@ class Step:
             return (self,)
         if self.level is not None:
             raise PlanError(f"step {self.name!r}: a recipe of several releases takes weight=, not level=.")
-        try:
+        with self.naming():
             settled = self.action.settled(rows, budget, scenario)
-        except PlanError as error:
-            raise PlanError(f"step {self.name!r}: {error}") from None
         inner = settled.steps(self.name, self.weight)
         return tuple(part for step in inner for part in step.expanded(rows, budget, scenario))
+
+    def level_at(self, scale: float) -> float:
+        """The level at which the step runs when free ones run at weight · scale."""
+        return self.weight * scale if self.level is None else self.level
+
+    @contextmanager
+    def naming(self) -> Iterator[None]:
+        """Put the name of the step before whatever it refuses."""
+        try:
+            yield
+        except PlanError as error:
+            raise PlanError(f"step {self.name!r}: {error}") from None
 
 
 def release(name: str, mechanism: str, *, weight: float = 1.0, level: float | None = None, **parameters: Any) -> Step:

@@ -13,7 +13,7 @@ import dpframe as dp
 from dpframe import registry
 from dpframe.noise import Keystream
 from dpframe.sources import Source
-from dpframe_gaussian.mechanism import SMALLEST_LEVEL
+from dpframe_gaussian import SymmetricGaussian
 
 SECRET = 1234.5678
 WORD = "hush-hush"
@@ -787,7 +787,7 @@ def test_no_rows_give_a_noisy_zero(promise: dp.Rows, data: Any) -> None:
 def test_the_smallest_level_can_be_drawn(noise: str, neighbors: str, promise: dict[str, int], center: bool) -> None:
     """Whatever the plan lets through, the sampler can draw: no failure after the charge."""
     promised = rows(**{"dim": 2, **promise}, neighbors=neighbors, center=center)
-    level = SMALLEST_LEVEL * promised.contributions
+    level = SymmetricGaussian.smallest_level * promised.contributions
     step = dp.release("moment", "gaussian", noise=noise, level=level)
     result = dp.Plan(rows=promised, budget=BUDGET, steps=[step]).run([], insecure_seed=7)
     assert 2.0**15 < np.abs(result["moment"]).max() / (promised.length**2)

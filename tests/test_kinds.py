@@ -25,7 +25,7 @@ GOOD: list[tuple[type[dp.Kind], Any, dict[str, Any]]] = [
     (dp.AugmentedMoment, SQUARE, {"constant": 0.5}),
     (dp.Spectrum, [3.0, 2.0, 2.0, 0.0], {}),
     (dp.Subspace, [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], {}),
-    (dp.Subspace, [[0.6], [0.8j]], {}),
+    (dp.ComplexSubspace, [[0.6], [0.8j]], {}),
     (dp.Loadings, [[3.0, 4.0]], {}),
     (dp.Vector, [1.0, -2.0], {}),
     (dp.Mean, [1.0, -2.0], {}),
@@ -82,6 +82,7 @@ BAD = [
     *((dp.Spectrum, value, {}, "one row of numbers") for value in (SQUARE, 1.0, [])),
     (dp.Spectrum, [1j], {}, "one row of numbers"),
     (dp.Subspace, [[1.0, 0.0]], {}, "no more than rows"),
+    (dp.Subspace, [[0.6], [0.8j]], {}, "real entries"),
     (dp.Subspace, [1.0], {}, "columns"),
     (dp.Subspace, [[1.0], [1.0]], {}, "orthonormal columns"),
     (dp.Subspace, [[1.0, 1.0], [0.0, 0.0]], {}, "orthonormal columns"),
@@ -123,6 +124,7 @@ def test_titles() -> None:
 def test_kinds_of_kinds() -> None:
     assert issubclass(dp.Covariance, dp.SymmetricMatrix)
     assert issubclass(dp.SymmetricMatrix, dp.HermitianMatrix)
+    assert issubclass(dp.Subspace, dp.ComplexSubspace)
     assert issubclass(dp.Mean, dp.Vector)
     assert not issubclass(dp.AugmentedMoment, dp.HermitianMatrix)  # it must be centred first
 
@@ -133,7 +135,9 @@ def test_equality(kind: type[dp.Kind], value: Any, more: dict[str, Any]) -> None
     assert made == same
     assert hash(made) == hash(same)
     assert {made} == {made, same}
-    assert made != attrs.evolve(made, array=made.array * 0.0 if kind is not dp.Subspace else made.array[::-1])
+    assert made != attrs.evolve(
+        made, array=made.array * 0.0 if not issubclass(kind, dp.ComplexSubspace) else made.array[::-1]
+    )
     assert made != value
     assert made != "value"
 

@@ -22,7 +22,7 @@ from dpframe.auditing.pairs import Pair
 from dpframe.errors import PlanError
 from dpframe.inputs import resolve
 from dpframe.interfaces import Mechanism
-from dpframe.kinds import HermitianMatrix, Kind, Subspace
+from dpframe.kinds import ComplexSubspace, HermitianMatrix, Kind
 from dpframe.lattice import FloatArray
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
@@ -113,7 +113,7 @@ def _numbers(value: Kind) -> FloatArray:
     arrays = [array]
     if isinstance(value, HermitianMatrix):
         arrays = [array[np.triu_indices(len(array))]]
-    if isinstance(value, Subspace):
+    if isinstance(value, ComplexSubspace):
         arrays.append((array @ array.conj().T)[np.triu_indices(len(array))])  # what does not depend on the basis
     parts = [part for each in arrays for part in ((each.real, each.imag) if np.iscomplexobj(each) else (each,))]
     beside = [float(number) for number in value.beside if isinstance(number, int | float)]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpframe.kinds import AugmentedMoment, Kind, Loadings, Subspace
+from dpframe.kinds import AugmentedMoment, ComplexSubspace, Kind, Loadings
 from dpframe.lattice import FloatArray
 
 FROBENIUS = "Frobenius, of the difference"
@@ -42,7 +42,7 @@ def measured(value: Kind, truth: Kind, moment: FloatArray) -> dict[str, float]:
         truth: what it would be without privacy, of the same kind and shape.
         moment: the second moment of the data, for the variance that a subspace captures.
     """
-    if isinstance(value, Subspace):
+    if isinstance(value, ComplexSubspace):
         return _of_subspaces(value.array, truth.array, moment)
     if isinstance(value, AugmentedMoment | Loadings):
         return {}  # one has a constant that depends on the norm, the other signs: what goes with them is compared

@@ -17,7 +17,7 @@ from dpframe.forecast.measures import measured
 from dpframe.forecast.population import Population, population
 from dpframe.inputs import references, resolve
 from dpframe.interfaces import Mechanism, PostProcessor
-from dpframe.kinds import Kind, Spectrum, Subspace
+from dpframe.kinds import ComplexSubspace, Kind, Spectrum, Subspace
 from dpframe.lattice import FloatArray
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
@@ -152,7 +152,7 @@ def _exact(plan: Plan, step: Step, made_up: Population, truth: Mapping[str, Kind
 
 def _leading(value: Kind, moment: FloatArray) -> Kind | None:
     """By its kind: a subspace stands for the leading eigenvectors, a spectrum for the leading eigenvalues."""
-    if isinstance(value, Subspace):
+    if isinstance(value, ComplexSubspace):
         return Subspace(top_eigenpairs(moment, value.array.shape[1])[1])
     if isinstance(value, Spectrum):
         return Spectrum.from_noisy(top_eigenpairs(moment, len(value.array))[0])

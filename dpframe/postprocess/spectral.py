@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from dpframe import validators
 from dpframe.errors import PlanError
-from dpframe.inputs import input
+from dpframe.inputs import Shape, input, shape_of
 from dpframe.interfaces import PostProcessor
-from dpframe.kinds import HermitianMatrix, Kind, Spectrum, Subspace, SymmetricMatrix, Vector
+from dpframe.kinds import ComplexSubspace, HermitianMatrix, Kind, Spectrum, Subspace, SymmetricMatrix, Vector
 from dpframe.postprocess.eigen import top_eigenpairs
 from dpframe.rows import Rows
 
@@ -43,7 +43,10 @@ def _symmetric(matrix: NDArray[Any]) -> NDArray[Any]:
 
 @attrs.frozen(kw_only=True)
 class TopSubspace(PostProcessor):
-    """An orthonormal basis of the k leading eigenvectors: the principal components."""
+    """An orthonormal basis of the k leading eigenvectors: the principal components.
+
+    Those of a matrix that may be complex are a complex subspace.
+    """
 
     name = "top-subspace"
     gives = Subspace
@@ -54,8 +57,17 @@ class TopSubspace(PostProcessor):
     def check(self, rows: Rows) -> None:
         _check_k(self.k, self.of, rows)
 
-    def apply(self) -> Subspace:
-        return Subspace(top_eigenpairs(self.of.array, self.k)[1], axes=self.of.axes)
+    def output(self, kinds: Mapping[str, type[Kind]]) -> type[Kind]:
+        written = isinstance(self.of, Kind) and self.of.array.dtype.kind == "f"
+        return Subspace if written or issubclass(kinds["of"], SymmetricMatrix) else ComplexSubspace
+
+    def output_shape(self, rows: Rows) -> Shape:
+        return (shape_of(self.of) or (None,))[0], self.k
+
+    def apply(self) -> ComplexSubspace:
+        vectors = top_eigenpairs(self.of.array, self.k)[1]
+        kind = ComplexSubspace if vectors.dtype.kind == "c" else Subspace
+        return kind(vectors, axes=self.of.axes)
 
 
 @attrs.frozen(kw_only=True)

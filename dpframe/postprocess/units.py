@@ -11,7 +11,7 @@ import numpy as np
 from dpframe.errors import PlanError
 from dpframe.inputs import input
 from dpframe.interfaces import PostProcessor
-from dpframe.kinds import Covariance, Kind, Loadings, Mean, Subspace
+from dpframe.kinds import ComplexSubspace, Covariance, Kind, Loadings, Mean, Subspace
 from dpframe.rows import Rows
 
 
@@ -22,10 +22,10 @@ class ToUnits(PostProcessor):
     name = "to-units"
     gives = Kind
 
-    of: Any = input(Covariance, Mean, Subspace)
+    of: Any = input(Covariance, Mean, Subspace, ComplexSubspace)
 
     def output(self, kinds: Mapping[str, type[Kind]]) -> type[Kind]:
-        return Loadings if issubclass(kinds["of"], Subspace) else kinds["of"]
+        return Loadings if issubclass(kinds["of"], ComplexSubspace) else kinds["of"]
 
     def check(self, rows: Rows) -> None:
         if rows.columns is None:

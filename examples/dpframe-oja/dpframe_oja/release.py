@@ -12,8 +12,6 @@ import dpframe as dp
 from dpframe.rounding import sqrt_up, up
 from dpframe_oja.statistic import OjaSum, check_clip, check_seed
 
-SMALLEST_LEVEL = 2.0**-38  # below it, noise would leave the range of the exact sampler
-
 
 @attrs.frozen(kw_only=True)
 class NoisyOjaSum(dp.Mechanism):
@@ -45,6 +43,7 @@ class NoisyOjaSum(dp.Mechanism):
     unit = "mu"
     gives = dp.Vector
     numerics = "exact"
+    smallest_level = 2.0**-38
 
     direction: Any = dp.input(dp.Subspace, default=None)
     clip: float = attrs.field(default=1.0, converter=dp.validators.as_float, validator=check_clip)
@@ -52,13 +51,6 @@ class NoisyOjaSum(dp.Mechanism):
 
     def reads(self) -> tuple[OjaSum]:
         return (OjaSum(direction=self.direction, clip=self.clip, seed=self.seed),)
-
-    def check_level(self, rows: dp.Rows, level: float) -> None:
-        if level < SMALLEST_LEVEL * rows.contributions:
-            raise dp.PlanError(
-                f"'noisy-oja-sum' needs a level of at least {SMALLEST_LEVEL * rows.contributions:.3g}; got {level:.3g}."
-                " Raise the budget or this step's share, or ask for fewer rounds."
-            )
 
     def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
         return dp.losses.Gaussian(mu=level)

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 import dpframe as dp
 from dpframe.rounding import sqrt_up, up
 
-SMALLEST_LEVEL = 2.0**-21  # below it, noise would leave the range of the exact sampler
-
 _ROOT_HALF = sqrt_up(2) / 2
 
 # Standard deviations (diagonal, off-diagonal) in units of s = sensitivity / level.
@@ -53,6 +51,7 @@ class SymmetricGaussian(dp.Mechanism):
     unit = "mu"
     gives = dp.SymmetricMatrix
     numerics = "exact"
+    smallest_level = 2.0**-21
 
     noise_shape: str = attrs.field(default="goe", alias="noise", validator=dp.validators.one_of(*_SHAPES))
 
@@ -61,13 +60,6 @@ class SymmetricGaussian(dp.Mechanism):
 
     def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
         return dp.losses.Gaussian(mu=level)
-
-    def check_level(self, rows: dp.Rows, level: float) -> None:
-        if level < SMALLEST_LEVEL * rows.contributions:
-            raise dp.PlanError(
-                f"'gaussian' needs a level of at least {SMALLEST_LEVEL * rows.contributions:.3g}; got {level:.3g}. "
-                "Raise the budget or this step's share."
-            )
 
     def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
         exact = data.moment

@@ -15,7 +15,6 @@ from dpframe.rounding import up
 from dpframe_laplace.certified import largest_eigenvalues
 
 SOLVER_ERROR = 2**20  # of 2³², the sensitivity of one row: costs 0.05 % of noise per eigenvalue
-SMALLEST_LEVEL = 2.0**-18  # below it, noise would leave the range of the exact sampler
 
 
 @attrs.frozen(kw_only=True)
@@ -47,6 +46,7 @@ class LaplaceEigenvalues(dp.Mechanism):
     unit = "epsilon"
     gives = dp.Spectrum
     numerics = "certified"
+    smallest_level = 2.0**-18
 
     k: int = attrs.field(validator=dp.validators.positive_int)
 
@@ -55,13 +55,6 @@ class LaplaceEigenvalues(dp.Mechanism):
             raise dp.PlanError("laplace-eigenvalues needs rows without a constant coordinate: dp.Rows(center=False).")
         if rows.dim is not None and self.k > rows.dim:
             raise dp.PlanError(f"k={self.k} is more than the {rows.dim} coordinates of the rows.")
-
-    def check_level(self, rows: dp.Rows, level: float) -> None:
-        if level < SMALLEST_LEVEL * rows.contributions:
-            raise dp.PlanError(
-                f"'laplace-eigenvalues' needs a level of at least {SMALLEST_LEVEL * rows.contributions:.3g}; "
-                f"got {level:.3g}. Raise the budget or this step's share."
-            )
 
     def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
         return dp.losses.Laplace(epsilon=level)

@@ -55,6 +55,9 @@ class Bingham(dp.Mechanism):
     k: int = attrs.field(default=1, validator=validators.positive_int)
     bits: int = attrs.field(default=16, validator=check_bits)
 
+    def output_shape(self, rows: dp.Rows) -> dp.Shape:
+        return rows.dim, self.k
+
     def check(self, rows: dp.Rows) -> None:
         refuse_centred(self.name, rows)
         if rows.dim is not None and self.k > rows.dim:

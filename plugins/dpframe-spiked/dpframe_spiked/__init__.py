@@ -9,6 +9,7 @@ from dpframe_spiked.estimate import BlockEstimate
 from dpframe_spiked.estimator import Spiked, printed_level
 from dpframe_spiked.oracle import SpikedForecast, SpikedRates
 from dpframe_spiked.radii import BlockHistogram, BlockRadii
+from dpframe_spiked.ranges import RangeRadii
 from dpframe_spiked.recipe import SpikedBlock
 
 DPFRAME_API = 1
@@ -26,7 +27,7 @@ def dpframe_statistics() -> list[type[dp.Statistic]]:
 
 @dp.hookimpl
 def dpframe_postprocessors() -> list[type[dp.PostProcessor]]:
-    return [BlockEstimate, SpikedCovariance, EigenvalueShrinkage, EigenRatioRank]
+    return [BlockEstimate, RangeRadii, SpikedCovariance, EigenvalueShrinkage, EigenRatioRank]
 
 
 @dp.hookimpl
@@ -42,6 +43,7 @@ __all__ = [
     "Blocks",
     "EigenRatioRank",
     "EigenvalueShrinkage",
+    "RangeRadii",
     "Spiked",
     "SpikedBlock",
     "SpikedCovariance",

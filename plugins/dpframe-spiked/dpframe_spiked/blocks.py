@@ -13,20 +13,32 @@ import dpframe as dp
 from dpframe.rounding import sqrt_up, up
 from dpframe_spiked.calibration import LARGEST, multiples
 
-SMALLEST_LEVEL = LARGEST * 2.0**-23  # below it, noise would leave the range of the exact sampler, 2⁵⁶
 _ROOT_HALF = sqrt_up(2) / 2
+
+
+def _subspace(value: Any) -> dp.Subspace:
+    return dp.Subspace.of(value)
 
 
 @attrs.frozen(eq=False, slots=False)
 class Blocks(dp.Kind):
-    """A symmetric matrix in the coordinates of a basis and its complement, whose last block is a multiple of I."""
+    """A symmetric matrix in the coordinates of a basis and its complement, whose last block is a multiple of I.
+
+    Args:
+        basis: the subspace whose coordinates come first.
+    """
 
     title = "a moment in blocks"
+
+    basis: dp.Subspace = attrs.field(kw_only=True, converter=_subspace)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         if self.array.ndim != 2 or not np.array_equal(self.array, self.array.T) or self.array.dtype.kind != "f":
             raise self._refused("equal rows and columns, of real numbers")
+        dim, rank = self.basis.array.shape
+        if dim != len(self.array) or rank == dim:
+            raise self._refused(f"as many rows as its basis, which has shape {(dim, rank)} and not all directions")
 
 
 @attrs.frozen(kw_only=True)
@@ -51,6 +63,7 @@ class BlockGaussian(dp.Mechanism):
     unit = "mu"
     gives = Blocks
     numerics = "exact"
+    smallest_level = LARGEST * 2.0**-23
 
     basis: Any = dp.input(dp.Subspace)
     radii: Any = dp.input(dp.Radii)
@@ -64,13 +77,6 @@ class BlockGaussian(dp.Mechanism):
 
     def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
         return dp.losses.Gaussian(mu=level)
-
-    def check_level(self, rows: dp.Rows, level: float) -> None:
-        if level < SMALLEST_LEVEL * rows.contributions:
-            raise dp.PlanError(
-                f"'block-gaussian' needs a level of at least {SMALLEST_LEVEL * rows.contributions:.3g}; got "
-                f"{level:.3g}. Raise the budget or this step's share."
-            )
 
     def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
         statistic = self._statistic
@@ -125,4 +131,4 @@ class BlockGaussian(dp.Mechanism):
         array[:rank, rank:] = cross.astype(np.float64) * (a * b)
         array[rank:, :rank] = array[:rank, rank:].T
         np.fill_diagonal(array[rank:, rank:], float(residual) * (b * b) / (dim - rank))
-        return Blocks(array)
+        return Blocks(array, basis=self.basis)

@@ -29,8 +29,7 @@ class BlockEstimate(dp.PostProcessor):
     same basis, with public weights: of independent noise, the best are inverse to the variances.
 
     Args:
-        of: the blocks.
-        basis: the subspace they are about.
+        of: the blocks, which hold their basis.
         prior: an earlier estimate.
         kept: the weights of the new signal, cross and residual parts; all their weight unless given.
         left: the shares of the three parts that clipping is expected to leave, by which they are divided.
@@ -40,14 +39,21 @@ class BlockEstimate(dp.PostProcessor):
     gives = dp.SymmetricMatrix
 
     of: Any = dp.input(Blocks)
-    basis: Any = dp.input(dp.Subspace)
     prior: Any = dp.input(dp.SymmetricMatrix, default=None)
     kept: tuple[float, float, float] = _shares()
     left: tuple[float, float, float] = _shares()
 
+    def check(self, rows: dp.Rows) -> None:
+        for word, value in (("of", self.of), ("prior", self.prior)):
+            (dim, *_) = dp.shape_of(value) or (None,)
+            if None not in (dim, rows.dim) and dim != rows.dim:
+                raise dp.PlanError(
+                    f"'block-estimate' needs {word}= about the {rows.dim} coordinates of the rows; got one of {dim}."
+                )
+
     def apply(self) -> dp.SymmetricMatrix:
-        dim, rank = self.basis.array.shape
-        rotation = dp.BlockMoment.rotation(self.basis)
+        dim, rank = self.of.basis.array.shape
+        rotation = dp.BlockMoment.rotation(self.of.basis)
         divided = _by_parts(dim, rank, self.left)
         blocks = self.of.array / divided
         if self.prior is not None:
@@ -57,7 +63,7 @@ class BlockEstimate(dp.PostProcessor):
             known[rank:, rank:] = level * np.eye(dim - rank)
             blocks = kept * blocks + (1.0 - kept) * known
         moment = rotation @ blocks @ rotation.T
-        return dp.SymmetricMatrix((moment + moment.T) / 2, axes=self.basis.axes)
+        return dp.SymmetricMatrix((moment + moment.T) / 2, axes=self.of.basis.axes)
 
 
 def _by_parts(dim: int, rank: int, values: tuple[float, float, float]) -> dp.lattice.FloatArray:

@@ -79,6 +79,10 @@ class Spiked(dp.Mechanism):
     def output(self, rows: dp.Rows) -> type[dp.Kind]:
         return dp.Covariance if self.wanted == "covariance" else dp.Subspace
 
+    def output_shape(self, rows: dp.Rows) -> dp.Shape:
+        directions = None if "rank" in self.private else self.rank
+        return rows.dim, rows.dim if self.wanted == "covariance" else directions
+
     def check(self, rows: dp.Rows) -> None:
         if rows.center or rows.neighbors != "replace" or rows.contributions != 1:
             raise dp.PlanError(

@@ -6,6 +6,7 @@ Every rate is for the Schatten-q norm divided by nothing: the printed ones are p
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import attrs
 
@@ -34,19 +35,8 @@ class Setting:
     @classmethod
     def of(cls, scenario: dp.Scenario, budget: dp.Budget) -> Setting:
         """From a spiked scenario."""
-        assert scenario.n is not None  # by the checks of a spiked scenario, as below
-        assert scenario.rank is not None
-        assert scenario.spike is not None
-        assert scenario.noise is not None
-        return cls(
-            dim=scenario.dim,
-            rows=scenario.n,
-            rank=scenario.rank,
-            spike=scenario.spike,
-            noise=scenario.noise,
-            epsilon=budget.epsilon,
-            delta=budget.delta,
-        )
+        model: dict[str, Any] = {name: getattr(scenario, name) for name in ("dim", "rank", "spike", "noise")}
+        return cls(**model | {"rows": scenario.n}, epsilon=budget.epsilon, delta=budget.delta)
 
     def _schatten(self, q: float) -> float:
         return float(self.rank ** (1.0 / q))

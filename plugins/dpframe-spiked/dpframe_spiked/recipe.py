@@ -10,6 +10,7 @@ import attrs
 
 import dpframe as dp
 from dpframe_spiked.choice import MOST_ROUNDS, Assumed, Layout, Round, best, in_units, laid_out, plain
+from dpframe_spiked.ranges import coordinates, longest
 
 RADIUS_WEIGHT = 0.25  # of the recipe's weight, for released radii: about one per cent of the budget
 GRID_END = 1000.0  # a released radius is sought from the norm down to this fraction of it
@@ -39,9 +40,12 @@ class SpikedBlock(dp.Recipe):
 
     Args:
         rank: r, the number of strong directions, below half of the coordinates.
-        radii: public lengths α and β; from the scenario unless given.
+        radii: public lengths α and β. Unless given they follow from the scenario, and without one from the ranges of
+            the columns.
         quantile: the share of signals that α, and released radii, are meant to leave alone.
         release_radii: pay for radii of the data instead (`block-radii`), once the first basis is known.
+        range_radii: take them from the ranges of the columns (`range-radii`), also where there is a scenario: free, and
+            nothing is clipped.
         shares: of the budget, as shares of mu²: of the moment, then of each round; from the scenario unless given.
 
     Guarantee:
@@ -61,6 +65,7 @@ class SpikedBlock(dp.Recipe):
         default=0.95, converter=dp.validators.as_float, validator=dp.validators.number(above=0.5, below=1.0)
     )
     release_radii: bool = attrs.field(default=False, validator=dp.validators.boolean)
+    range_radii: bool = attrs.field(default=False, validator=dp.validators.boolean)
     shares: tuple[float, ...] | None = attrs.field(
         default=None, converter=dp.validators.as_tuple, validator=attrs.validators.optional(_shares)
     )
@@ -69,10 +74,10 @@ class SpikedBlock(dp.Recipe):
         if isinstance(self.radii, dp.Ref):
             raise dp.PlanError(
                 f"'spiked-block' needs radii= in numbers, to choose by them; got a reference to {self.radii.name!r}. "
-                "Say release_radii=True for radii of the data."
+                "Say release_radii=True for radii of the data, or range_radii=True for those of the columns' ranges."
             )
-        if self.release_radii and self.radii is not None:
-            raise dp.PlanError("'spiked-block' takes radii= or release_radii=True, not both.")
+        if (self.radii is not None) + self.release_radii + self.range_radii > 1:
+            raise dp.PlanError("'spiked-block' takes one of radii=, release_radii=True and range_radii=True.")
 
     @classmethod
     def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
@@ -94,26 +99,45 @@ class SpikedBlock(dp.Recipe):
                 f"'spiked-block' needs a rank below half of the {dim} coordinates; got rank={self.rank}. "
                 "Use 'gaussian' for more directions."
             )
-        layout = self._layout(rows, budget, scenario)
-        return Rounds(rank=self.rank, layout=layout, quantile=self.quantile, norm=self._grid_end(rows))
+        model = None if scenario is None or scenario.model != "spiked" else scenario
+        ranges = self._ranges(rows, model)
+        layout = self._layout(rows, budget, model, (longest(rows),) * 2 if ranges is not None else None)
+        return Rounds(rank=self.rank, layout=layout, released=self._released(rows), ranges=ranges)
 
-    def _grid_end(self, rows: dp.Rows) -> float | None:
-        """Where the grid of released radii ends; None where they are not released."""
+    def _released(self, rows: dp.Rows) -> dict[str, Any] | None:
+        """What is asked of `block-radii`; None where radii are not released."""
         if not self.release_radii:
             return None
         if rows.released_norm is not None:
             raise dp.PlanError("'spiked-block' with release_radii=True needs a public norm, to seek radii below it.")
-        return rows.length
+        return {"quantile": self.quantile, "high": rows.length, "low": rows.length / GRID_END}
 
-    def _layout(self, rows: dp.Rows, budget: dp.Budget, scenario: dp.Scenario | None) -> Layout:
-        radii = None if self.radii is None else _pair(self.radii)
-        if scenario is None or scenario.model != "spiked":
+    def _ranges(self, rows: dp.Rows, model: dp.Scenario | None) -> dict[str, Any] | None:
+        """What is asked of `range-radii`; None where radii do not come from the ranges of columns."""
+        if self.range_radii and rows.columns is None:
+            raise dp.PlanError(
+                "'spiked-block' with range_radii=True needs dp.Rows(columns=[...]), whose ranges bound both sides of a "
+                "row. Without columns, say radii= in numbers, or release_radii=True."
+            )
+        unsaid = self.radii is None and not self.release_radii and model is None
+        if rows.columns is None or not (self.range_radii or unsaid):
+            return None
+        made, norm = coordinates(rows), longest(rows)
+        wanted = {"columns": made if max(made) > 1 else None, "norm": norm if norm < math.sqrt(len(made)) else None}
+        return {name: value for name, value in wanted.items() if value is not None}
+
+    def _layout(
+        self, rows: dp.Rows, budget: dp.Budget, model: dp.Scenario | None, ranges: tuple[float, float] | None
+    ) -> Layout:
+        radii = ranges if self.radii is None else _pair(self.radii)
+        if model is None:
             return self._as_written(radii)
-        scenario.refuse_true("'spiked-block'")
-        assumed = Assumed.of(scenario, rows, rank=self.rank, mu=_mu(budget), quantile=self.quantile)
-        assert scenario.noise is not None  # by the checks of a spiked scenario
-        unit = math.sqrt(scenario.noise)
-        return in_units(self._chosen(assumed, None if radii is None else (radii[0] / unit, radii[1] / unit)), unit)
+        model.refuse_true("'spiked-block'")
+        assumed = Assumed.of(model, rows, rank=self.rank, mu=_mu(budget), quantile=self.quantile)
+        assert model.noise is not None  # by the checks of a spiked scenario
+        unit = math.sqrt(model.noise)
+        chosen = self._chosen(assumed, None if radii is None else (radii[0] / unit, radii[1] / unit))
+        return in_units(chosen if ranges is None else _unclipped(chosen), unit)
 
     def _chosen(self, assumed: Assumed, radii: tuple[float, float] | None) -> Layout:
         if self.shares is None:
@@ -133,8 +157,9 @@ class SpikedBlock(dp.Recipe):
         if self.shares is None or (radii is None and not self.release_radii and len(self.shares) > 1):
             raise dp.PlanError(
                 "'spiked-block' has nothing to choose by: give the plan public assumptions, dp.Plan(..., "
-                "scenario=dp.Scenario(model='spiked', dim=, n=, rank=, spike=, noise=)), or say shares= and radii= "
-                "(or release_radii=True)."
+                "scenario=dp.Scenario(model='spiked', dim=, n=, rank=, spike=, noise=)), or say shares=, and radii: in "
+                "numbers (radii=), from the ranges of columns (dp.Rows(columns=[...])), or released "
+                "(release_radii=True)."
             )
         sides = radii or (1.0, 1.0)
         rounds = [Round(share=share, radii=sides, kept=_EVERYTHING, left=_EVERYTHING) for share in self.shares[1:]]
@@ -149,15 +174,16 @@ class Rounds(dp.Recipe):
     """What a `spiked-block` stands for, with nothing left open.
 
     Args:
-        norm: where the grid of released radii ends; None where radii are public.
+        released: what is asked of `block-radii`, where radii are released.
+        ranges: what is asked of `range-radii`, where they come from the ranges of columns.
     """
 
     name = "spiked-block"
 
     rank: int
     layout: Layout
-    quantile: float
-    norm: float | None
+    released: dict[str, Any] | None
+    ranges: dict[str, Any] | None
 
     def steps(self, name: str, weight: float) -> list[dp.Step]:
         if not self.layout.rounds:
@@ -168,33 +194,29 @@ class Rounds(dp.Recipe):
             mark = "" if len(self.layout.rounds) == 1 else f"-{number}"
             basis, blocks = f"{name}.basis{mark}", f"{name}.blocks{mark}"
             found.append(dp.derive(basis, "top-subspace", of=known, k=self.rank))
-            if self.norm is not None and number == 1:
-                found.append(self._radii_step(name, basis, weight))
-            radii = each.radii if self.norm is None else dp.ref(f"{name}.radii")
+            radii: Any = each.radii
+            if self.released is not None:
+                radii, share = dp.ref(f"{name}.radii"), RADIUS_WEIGHT * weight
+                if number == 1:
+                    found.append(dp.release(radii.name, "block-radii", basis=basis, weight=share, **self.released))
+            elif self.ranges is not None:
+                radii = dp.ref(f"{name}.radii{mark}")
+                found.append(dp.derive(radii.name, "range-radii", of=basis, **self.ranges))
             share = weight * math.sqrt(each.share)
             found.append(dp.release(blocks, "block-gaussian", basis=basis, radii=radii, weight=share))
             before, known = known, name if number == len(self.layout.rounds) else f"{name}.estimate{mark}"
-            found.append(
-                dp.derive(known, "block-estimate", of=blocks, basis=basis, prior=before, kept=each.kept, left=each.left)
-            )
+            found.append(dp.derive(known, "block-estimate", of=blocks, prior=before, kept=each.kept, left=each.left))
         return found
-
-    def _radii_step(self, name: str, basis: str, weight: float) -> dp.Step:
-        assert self.norm is not None  # only asked then
-        return dp.release(
-            f"{name}.radii",
-            "block-radii",
-            basis=basis,
-            quantile=self.quantile,
-            high=self.norm,
-            low=self.norm / GRID_END,
-            weight=RADIUS_WEIGHT * weight,
-        )
 
 
 def _pair(radii: dp.Radii) -> tuple[float, float]:
     alpha, beta = radii.array.tolist()
     return alpha, beta
+
+
+def _unclipped(layout: Layout) -> Layout:
+    """The same where radii clip nothing, so that nothing has to be made up for."""
+    return attrs.evolve(layout, rounds=tuple(attrs.evolve(each, left=_EVERYTHING) for each in layout.rounds))
 
 
 @lru_cache(maxsize=256)

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 import dpframe as dp
 from dpframe.lattice import RADIUS
 from dpframe.noise import Keystream
-from dpframe_spiked import BlockEstimate, BlockGaussian
-from dpframe_spiked.blocks import SMALLEST_LEVEL
+from dpframe_spiked import BlockEstimate, BlockGaussian, Blocks
 from dpframe_spiked.calibration import LARGEST, LEAST_SHARE, multiples, shares
 
 RELATIONS = ("add-remove", "replace")
@@ -210,7 +209,7 @@ def test_noise_is_told_in_the_units_of_the_rows() -> None:
 def test_the_smallest_level_stays_within_the_exact_sampler(relation: str) -> None:
     rows = dp.Rows(norm=1.0, neighbors=relation, dim=DIM, contributions=8)
     mechanism = BlockGaussian(basis=BASIS, radii=(1.0, 1e-6))
-    served, refused = (dp.Step(name="blocks", action=mechanism, level=m * SMALLEST_LEVEL) for m in (8, 4))
+    served, refused = (dp.Step(name="blocks", action=mechanism, level=m * mechanism.smallest_level) for m in (8, 4))
     dp.Plan(rows=rows, budget=BUDGET, steps=[served]).run(np.eye(DIM))
     with pytest.raises(dp.PlanError, match="'block-gaussian' needs a level of at least"):
         dp.Plan(rows=rows, budget=BUDGET, steps=[refused])
@@ -226,11 +225,15 @@ def test_blocks_without_noise_give_back_what_they_can() -> None:
     blocks[RANK:, :RANK] = blocks[:RANK, RANK:].T
     np.fill_diagonal(blocks[RANK:, RANK:], 0.7)
     moment = rotation @ blocks @ rotation.T
-    found = BlockEstimate(of=blocks, basis=BASIS).apply().array
+    found = BlockEstimate(of=Blocks(blocks, basis=BASIS)).apply().array
     np.testing.assert_allclose(found, moment, atol=1e-12)
-    half = BlockEstimate(of=blocks, basis=BASIS, prior=(moment + moment.T) / 2, kept=(0.5, 0.25, 0.75)).apply().array
+    half = (
+        BlockEstimate(of=Blocks(blocks, basis=BASIS), prior=(moment + moment.T) / 2, kept=(0.5, 0.25, 0.75))
+        .apply()
+        .array
+    )
     np.testing.assert_allclose(half, moment, atol=1e-12)
-    more = BlockEstimate(of=blocks, basis=BASIS, left=(0.5, 0.5, 0.5)).apply().array
+    more = BlockEstimate(of=Blocks(blocks, basis=BASIS), left=(0.5, 0.5, 0.5)).apply().array
     np.testing.assert_allclose(more, 2 * moment, atol=1e-12)
 
 
@@ -240,9 +243,9 @@ def test_blocks_without_noise_give_back_what_they_can() -> None:
         (lambda: BlockGaussian(basis=BASIS, radii=(1.0, 0.0)), "two positive numbers"),
         (lambda: BlockGaussian(basis=BASIS, radii=(1.0, -1.0)), "two positive numbers"),
         (lambda: BlockGaussian(basis=BASIS, radii=(1.0,)), "two positive numbers"),
-        (lambda: BlockEstimate(of=np.eye(5), basis=BASIS, kept=(1.0, 0.0, 1.0)), "three numbers above 0"),
-        (lambda: BlockEstimate(of=np.eye(5), basis=BASIS, left=(1.0, 1.0, 1.1)), "three numbers above 0"),
-        (lambda: BlockEstimate(of=np.ones((2, 3)), basis=BASIS), "equal rows and columns"),
+        (lambda: BlockEstimate(of=Blocks(np.eye(5), basis=BASIS), kept=(1.0, 0.0, 1.0)), "three numbers above 0"),
+        (lambda: BlockEstimate(of=Blocks(np.eye(5), basis=BASIS), left=(1.0, 1.0, 1.1)), "three numbers above 0"),
+        (lambda: Blocks(np.ones((2, 3)), basis=BASIS), "equal rows and columns"),
     ],
 )
 def test_bad_parameters_are_refused(make: Any, words: str) -> None:

@@ -208,7 +208,7 @@ def test_it_takes_part_in_comparisons_of_spiked_data(task: str, last: str) -> No
         ({"radii": (1.0, 0.0)}, "two positive numbers"),
         ({"radii": (-1.0, 1.0)}, "two positive numbers"),
         ({"radii": dp.ref("lengths")}, "needs radii= in numbers"),
-        ({"radii": (1.0, 1.0), "release_radii": True}, "not both"),
+        ({"radii": (1.0, 1.0), "release_radii": True}, "one of radii=, release_radii=True and range_radii=True"),
         ({"quantile": 0.4}, "SpikedBlock.quantile must be"),
         ({"quantile": 1.0}, "SpikedBlock.quantile must be"),
         ({"shares": (0.5, 0.6)}, "add up to 1"),
