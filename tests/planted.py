@@ -278,6 +278,13 @@ class ShapeTellsData(Right):
         return dp.Vector(value if data.moment.any() else value[:0])
 
 
+class UntrueShape(Right):
+    """Tells of one column more than it gives."""
+
+    def output_shape(self, rows: dp.Rows) -> dp.Shape:
+        return rows.width, rows.width + 1
+
+
 class TellingUnits(Right):
     """Units taken from the data beside numbers that are private."""
 
@@ -470,6 +477,13 @@ class TraceOfAnotherKind(RightTrace):
         return dp.Vector([float(np.trace(self.of.array))])
 
 
+class TraceOfUntrueShape(RightTrace):
+    """Tells of a vector where it gives a number."""
+
+    def output_shape(self, rows: dp.Rows) -> dp.Shape:
+        return (None,)
+
+
 class AsksForData(RightTrace):
     """Wants the private data as well."""
 
@@ -629,6 +643,7 @@ PLANTED: dict[str, tuple[Any, tuple[str, ...]]] = {
     "noise scale that depends on the data": (LocalSensitivity(), ("replay",)),
     "a statistic kept after the release": (KeepsTheMoment(), ("keeps-no-data",)),
     "a shape that depends on the data": (ShapeTellsData(), ("serves-any-data",)),
+    "a shape that is not the one it tells": (UntrueShape(), ("serves-any-data",)),
     "units taken from the data": (TellingUnits(), ("serves-any-data",)),
     "a mechanism that prints": (Talkative(), ("serves-any-data",)),
     "a mechanism that can be changed": (Mutable(), ("frozen-value",)),
@@ -645,6 +660,7 @@ PLANTED: dict[str, tuple[Any, tuple[str, ...]]] = {
     "an extra pass over the data": (ExtraPass(), ("keeps-no-rows",)),
     "a random post-processor": (RandomTrace(of=np.eye(2)), ("pure-function",)),
     "a result of another kind": (TraceOfAnotherKind(of=np.eye(2)), ("kind-honoured",)),
+    "a result of another shape than it tells": (TraceOfUntrueShape(of=np.eye(2)), ("kind-honoured",)),
     "a post-processor that asks for data": (AsksForData(of=np.eye(2)), ("nothing-private",)),
     "an accountant below the truth": (Optimist(), ("never-below-the-truth",)),
     "only the dearest type of loss counted": (OnlyTheDearest(), ("never-below-the-truth",)),

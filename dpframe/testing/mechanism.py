@@ -92,7 +92,7 @@ def loss_grows_with_level(stage: MechanismStage) -> None:
 
 @check("mechanism")
 def serves_any_data(stage: MechanismStage) -> str:
-    """No data makes it fail, print or warn, and what it gives has one kind, one shape and the same names and units."""
+    """No data makes it fail, print or warn, and what it gives has one kind, names and units and the shape it tells."""
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(out), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         found = outputs(stage)

@@ -11,8 +11,9 @@ from dpframe.inputs import check_kinds, inputs
 from dpframe.interfaces import PostProcessor
 from dpframe.kinds import Kind
 from dpframe.private import PrivateData
+from dpframe.rows import Rows
 from dpframe.testing.checks import Failed, check, refusals_are_not_run
-from dpframe.testing.stage import twice
+from dpframe.testing.stage import check_shape, twice
 
 
 @attrs.frozen(eq=False)
@@ -40,13 +41,14 @@ def nothing_private(stage: PostProcessorStage) -> None:
 
 @check("postprocessor")
 def kind_honoured(stage: PostProcessorStage) -> None:
-    """The result has the kind that a plan expects of it."""
+    """The result has the kind that a plan expects of it, and the shape that it tells before."""
     with refusals_are_not_run("apply() cannot be called, which nothing-private is about"):
         inspect.signature(stage.subject.apply).bind()
     expected = stage.subject.output(check_kinds(stage.subject, "it", {}))
     value = stage.subject.apply()
     if not isinstance(value, expected):
         raise Failed(f"it gives a {type(value).__name__} instead of {expected.title}")
+    check_shape(value, stage.subject.output_shape(Rows(norm=1.0, neighbors="replace")))
 
 
 @check("postprocessor")

@@ -18,6 +18,7 @@ from dpframe import registry, runner
 from dpframe.auditing.pairs import Pair, built_in, cells
 from dpframe.budget import Budget
 from dpframe.errors import PlanError
+from dpframe.inputs import Shape
 from dpframe.interfaces import Mechanism, Statistic
 from dpframe.kinds import Kind
 from dpframe.lattice import FloatArray
@@ -166,7 +167,17 @@ def outputs(stage: MechanismStage) -> list[Kind]:
         looks = {(type(value).__name__, value.array.shape, repr(value.beside)) for value in found[-len(made) :]}
         if len(looks) > 1:
             raise Failed(f"what it gives depends on the data beside the numbers themselves: {sorted(map(str, looks))}")
+        check_shape(found[-1], stage.subject.output_shape(plan.rows))
     return found
+
+
+def check_shape(value: Kind, told: Shape | None) -> None:
+    """What a step tells of the shape of its result is true."""
+    found = value.array.shape
+    if told is None:
+        return
+    if len(found) != len(told) or any(length not in (None, true) for length, true in zip(told, found, strict=True)):
+        raise Failed(f"what it gives has shape {found}, but it tells {told}")
 
 
 def pairs(rows: Rows) -> list[Pair]:
