@@ -45,9 +45,10 @@ class Varimax(dp.PostProcessor):
 
     of: Any = dp.input(dp.Subspace)
 
+    def output_shape(self, rows: dp.Rows) -> dp.Shape | None:
+        return dp.shape_of(self.of)
+
     def apply(self) -> dp.Subspace:
-        if self.of.array.dtype.kind != "f":
-            raise dp.PlanError("varimax needs a subspace of real numbers: take the real part of the matrix first.")
         return dp.Subspace(_in_order(_turned(self.of.array)), axes=self.of.axes)
 
 

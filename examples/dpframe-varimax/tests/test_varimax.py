@@ -86,8 +86,15 @@ def test_names_stay_and_a_plan_uses_it_for_free() -> None:
 
 
 def test_complex_subspaces_are_refused() -> None:
-    with pytest.raises(dp.PlanError, match="varimax needs a subspace of real numbers"):
-        Varimax(of=np.array([[1j], [0.0]])).apply()
+    with pytest.raises(dp.PlanError, match="a subspace must have real entries"):
+        Varimax(of=np.array([[1j], [0.0]]))
+    steps = [
+        dp.release("moment", "gaussian"),
+        dp.derive("components", "top-subspace", of=dp.HermitianMatrix([[2.0, 1j], [-1j, 3.0]]), k=1),
+        dp.derive("simple", "varimax", of="components"),
+    ]
+    with pytest.raises(dp.PlanError, match=r"needs a subspace in of=, but 'components' gives a complex subspace"):
+        dp.Plan(rows=dp.Rows(norm=1.0, neighbors="replace"), budget=dp.Budget(epsilon=1.0, delta=1e-6), steps=steps)
 
 
 def test_it_takes_nothing_but_a_subspace() -> None:
