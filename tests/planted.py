@@ -644,7 +644,7 @@ PLANTED: dict[str, tuple[Any, tuple[str, ...]]] = {
     "a statistic kept after the release": (KeepsTheMoment(), ("keeps-no-data",)),
     "a shape that depends on the data": (ShapeTellsData(), ("serves-any-data",)),
     "a shape that is not the one it tells": (UntrueShape(), ("serves-any-data",)),
-    "units taken from the data": (TellingUnits(), ("serves-any-data",)),
+    "units taken from the data": (TellingUnits(), ("serves-any-data", "stated-loss")),
     "a mechanism that prints": (Talkative(), ("serves-any-data",)),
     "a mechanism that can be changed": (Mutable(), ("frozen-value",)),
     "a parameter lost in the plan file": (LostParameter(factor=2j), ("plan-file-round-trip",)),
@@ -686,7 +686,17 @@ RIGHT: list[Any] = [
 """The same without mistakes: no check may find anything."""
 
 PLANE = dp.Rows(norm=1.0, neighbors="replace", dim=2)
-GROSS = (OneRowOnly, ForgottenHalf, NormNotSquared, WrongDensity, TellingSign, VaryingNoise, RareFailure, ReusedStream)
+GROSS = (
+    OneRowOnly,
+    ForgottenHalf,
+    NormNotSquared,
+    WrongDensity,
+    TellingSign,
+    TellingUnits,
+    VaryingNoise,
+    RareFailure,
+    ReusedStream,
+)
 OPTIONS: dict[type, dict[str, Any]] = {
     DirectionDraw: {"rows": PLANE, "trials": 1000},
     InvertedBingham: {"rows": PLANE, "epsilon": 2.0, "trials": 6000},
