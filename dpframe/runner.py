@@ -7,29 +7,25 @@ charge is on disk before anything is read, so that a crash at any later moment l
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
 from dpframe import registry
+from dpframe.accumulate import accumulate
 from dpframe.errors import DataError, PlanError, ReleaseFailed, SamplingError
 from dpframe.inputs import resolve
 from dpframe.interfaces import Mechanism, PostProcessor, Statistic
 from dpframe.kinds import Kind
-from dpframe.lattice import IntArray
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
-from dpframe.private import Chunk, Parts, PrivateData, Redacted
+from dpframe.private import PrivateData
 from dpframe.report import Line, statement
 from dpframe.result import Charge, Record, Result
-from dpframe.rows import Rows
 from dpframe.sources import Source, open_source
 from dpframe.steps import Step
 from dpframe.validators import is_int
@@ -241,91 +237,3 @@ def _warn(text: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("always")  # even where warnings are errors
         warnings.warn(text, RuntimeWarning, stacklevel=3)
-
-
-EXACT_BLOCKS = 1 << 14  # each part of a block is below 2⁴⁸, so this many add up below 2⁶²
-
-
-def accumulate(blocks: Iterable[Any], statistics: list[Statistic], rows: Rows) -> dict[Statistic, Parts]:
-    """Exact totals of the statistics over all blocks, on every core; the same bits for any split of the rows.
-
-    Totals are int64, and Python integers where 64 bits do not hold them with room for noise.
-    """
-    import numpy as np
-
-    def parts(raw: Any) -> list[Parts]:
-        with np.errstate(all="ignore"):  # a warning, or its being an error, would depend on the data
-            chunk = Chunk(rows, rows.map(raw))
-            return [statistic.partial(chunk) for statistic in statistics]
-
-    totals = _Totals(_parts_of_nothing(statistics, rows))
-    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    waiting: deque[Future[list[Parts]]] = deque()
-    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
-        for raw in blocks:
-            waiting.append(pool.submit(parts, raw))
-            if len(waiting) > 2 * workers:
-                totals.add(waiting.popleft().result())
-        while waiting:
-            totals.add(waiting.popleft().result())
-    return dict(zip(statistics, totals.exact(), strict=True))
-
-
-@lru_cache
-def _blas() -> Any:
-    """The matrix libraries of this process; finding them takes longer than reading a small table."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-def _parts_of_nothing(statistics: list[Statistic], rows: Rows) -> list[Parts]:
-    """The statistics of no rows at all: zeros of the right shapes."""
-    import numpy as np
-
-    nothing = Chunk(rows, np.zeros((0, rows.known_dim)))
-    return [statistic.partial(nothing) for statistic in statistics]
-
-
-class _Totals(Redacted):
-    """Sums in int64, carried over to Python integers before they can overflow."""
-
-    def __init__(self, zeros: list[Parts]) -> None:
-        self._zeros = zeros
-        self._sums = self._fresh()
-        self._wide: list[dict[str, Any]] | None = None
-        self._added = 0
-
-    def _fresh(self) -> list[dict[str, Any]]:
-        return [{name: part.copy() for name, part in each.items()} for each in self._zeros]
-
-    def add(self, partials: list[Parts]) -> None:
-        _add(self._sums, partials)
-        self._added += 1
-        if self._added % EXACT_BLOCKS == 0:
-            self._carry()
-
-    def _carry(self) -> None:
-        if self._wide is None:
-            self._wide = [{name: part.astype(object) for name, part in each.items()} for each in self._zeros]
-        _add(self._wide, self._sums)
-        self._sums = self._fresh()
-
-    def exact(self) -> list[Parts]:
-        """The totals: int64 where that leaves room for noise, Python integers otherwise."""
-        if self._wide is None:
-            return list(self._sums)
-        self._carry()
-        return [{name: _narrowed(part) for name, part in each.items()} for each in self._wide]
-
-
-def _narrowed(total: Any) -> IntArray:
-    fits = all(abs(value) < 2**61 for value in total.ravel().tolist())
-    narrowed: IntArray = total.astype("int64") if fits else total
-    return narrowed
-
-
-def _add(totals: list[dict[str, Any]], partials: Sequence[Parts]) -> None:
-    for total, parts in zip(totals, partials, strict=True):
-        for name, part in parts.items():
-            total[name] += part

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe import runner
+from dpframe.accumulate import accumulate
 from dpframe.noise import Keystream
 from dpframe.noise.choice import _certain, _extended
-from dpframe.runner import accumulate
 from dpframe.sources import open_source
 
 AGE = dp.Rows(columns=[dp.Column("age", 0, 100)], neighbors="add-remove", center=True)
@@ -53,8 +52,7 @@ class Large(dp.Statistic):
         return {"sum": np.array([2**62 * len(chunk.values), len(chunk.values)], dtype=np.int64)}
 
 
-def test_totals_never_wrap_around(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "EXACT_BLOCKS", 1)
+def test_totals_never_wrap_around() -> None:
     rows = dp.Rows(norm=1.0, neighbors="add-remove", dim=1)
     statistic = Large()
     blocks = [np.ones((1, 1))] * 40
@@ -63,7 +61,7 @@ def test_totals_never_wrap_around(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.int64 == few.dtype
 
 
-def test_moments_beyond_64_bits_are_released(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_moments_beyond_64_bits_are_released() -> None:
     rows = dp.Rows(norm=1.0, neighbors="add-remove", dim=2)
     wide = np.array([[2**70, 0], [0, 2**69]], dtype=object)
     data = dp.PrivateData(rows, statistics={dp.Moment(): {"moment": wide}})

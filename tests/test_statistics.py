@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import dpframe as dp
 from dpframe import lattice
-from dpframe.runner import accumulate
+from dpframe.accumulate import accumulate
 from dpframe.sources import block_rows, open_source
 from tests.neighbours import parts
 

@@ -1,0 +1,162 @@
+"""Exact totals of statistics over blocks of rows, whatever the order, the split, the threads and the machines.
+
+A total is a sum of integers, and adding integers is associative. So blocks may be read in any order, by any number of
+threads or processes, and their totals merged in any tree: the integers are the same. Sums are held in int64, and in two
+such limbs where 64 bits do not hold them; see :class:`Totals`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from dpframe.interfaces import Statistic
+from dpframe.lattice import IntArray
+from dpframe.private import Chunk, Parts, Redacted
+from dpframe.rows import Rows
+
+LIMB_BITS = 62
+"""A total is high · 2⁶² + low, with 0 ≤ low < 2⁶²."""
+
+NOISE_ROOM = 1 << 61
+"""Totals below this leave room for noise in int64; others are handed on as Python integers."""
+
+_LOW = (1 << LIMB_BITS) - 1
+
+
+def accumulate(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows) -> dict[Statistic, Parts]:
+    """Exact totals of the statistics over all blocks of raw rows, on the cores of this machine."""
+    return totals(blocks, statistics, rows).exact()
+
+
+def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows) -> Totals:
+    """The same, to be merged with the totals of other blocks."""
+
+    def parts(raw: Any) -> list[Parts]:
+        with np.errstate(all="ignore"):  # a warning, or its being an error, would depend on the data
+            chunk = Chunk(rows, rows.map(raw))
+            return [statistic.partial(chunk) for statistic in statistics]
+
+    sums = Totals(statistics, rows)
+    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    waiting: deque[Future[list[Parts]]] = deque()
+    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+        for raw in blocks:
+            waiting.append(pool.submit(parts, raw))
+            if len(waiting) > 2 * workers:
+                sums.add(waiting.popleft().result())
+        while waiting:
+            sums.add(waiting.popleft().result())
+    return sums
+
+
+@lru_cache
+def _blas() -> Any:
+    """The matrix libraries of this process; finding them takes longer than reading a small table."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+class Totals(Redacted):
+    """Exact sums of the parts of statistics.
+
+    Workers make one each, which can be pickled, and whoever gathers them merges them, in any order and in any tree.
+
+    Args:
+        statistics: what is summed.
+        rows: the promise, with its dimension known.
+
+    >>> from dpframe import Moment
+    >>> once = Totals([Moment()], Rows(norm=1.0, neighbors="replace", dim=1))
+    >>> for _ in range(3):
+    ...     once.add([{"moment": np.array([[2**62]])}])
+    >>> once.merge(once)
+    >>> once.exact()[Moment()]["moment"].tolist() == [[6 * 2**62]]
+    True
+    """
+
+    def __init__(self, statistics: Sequence[Statistic], rows: Rows) -> None:
+        nothing = Chunk(rows, np.zeros((0, rows.known_dim)))
+        self._statistics = tuple(statistics)
+        self._sums = [{name: _Sum(zero) for name, zero in each.partial(nothing).items()} for each in statistics]
+
+    def add(self, parts: Sequence[Parts]) -> None:
+        """Add the parts of some rows, one mapping for each of the statistics, in their order."""
+        for sums, found in zip(self._sums, parts, strict=True):
+            for name, part in found.items():
+                sums[name].add(part)
+
+    def merge(self, other: Totals) -> None:
+        """Add the totals of other rows, of the same statistics."""
+        for sums, found in zip(self._sums, other._sums, strict=True):
+            for name, part in found.items():
+                sums[name].merge(part)
+
+    def exact(self) -> dict[Statistic, Parts]:
+        """The totals: int64 where that leaves room for noise, Python integers otherwise."""
+        parts = [{name: part.exact() for name, part in sums.items()} for sums in self._sums]
+        return dict(zip(self._statistics, parts, strict=True))
+
+
+class _Sum(Redacted):
+    """An exact sum of int64 arrays: in one int64 array, carried over to two limbs before it can overflow."""
+
+    def __init__(self, zero: IntArray) -> None:
+        self._sum = np.zeros_like(zero, dtype=np.int64)
+        self._most = 0  # no entry of the sum is larger than this, either way
+        self._limbs: tuple[IntArray, IntArray] | None = None
+
+    def add(self, part: IntArray) -> None:
+        self._make_room(_largest(part))
+        self._sum += part
+
+    def merge(self, other: _Sum) -> None:
+        most, added, limbs = other._most, other._sum, other._limbs  # as they are now: the other may be this one
+        self._make_room(most)
+        self._sum += added
+        if limbs is not None:
+            self._carry(*limbs)
+
+    def exact(self) -> IntArray:
+        high, low = _split(self._sum)
+        if self._limbs is not None:
+            high, low = _added(self._limbs, (high, low))
+        if ((high == 0) | (high == -1)).all():
+            small = (high << LIMB_BITS) + low
+            if _largest(small) < NOISE_ROOM:
+                return np.asarray(small)
+        whole: Any = high.astype(object) * 2**LIMB_BITS + low
+        return np.asarray(whole, dtype=object).reshape(high.shape)
+
+    def _make_room(self, most: int) -> None:
+        """Carry over if adding that much could overflow."""
+        if self._most + most >= 2**63:
+            self._carry(*_split(self._sum))
+            self._sum, self._most = np.zeros_like(self._sum), 0
+        self._most += most
+
+    def _carry(self, high: IntArray, low: IntArray) -> None:
+        self._limbs = (high, low) if self._limbs is None else _added(self._limbs, (high, low))
+
+
+def _largest(part: IntArray) -> int:
+    """The largest absolute value, which for −2⁶³ is none of int64."""
+    return max(int(part.max()), -int(part.min())) if part.size else 0
+
+
+def _split(value: IntArray) -> tuple[IntArray, IntArray]:
+    """The limbs of int64 values."""
+    return value >> LIMB_BITS, value & _LOW
+
+
+def _added(first: tuple[IntArray, IntArray], second: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
+    """The sum of two numbers in limbs, with its carry."""
+    low = first[1] + second[1]  # below 2⁶³
+    return first[0] + second[0] + (low >> LIMB_BITS), low & _LOW
