@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpframe.interfaces import Statistic
 from dpframe.lattice import IntArray
+from dpframe.mapping import mapper
 from dpframe.private import Chunk, Parts, Redacted
 from dpframe.rows import Rows
 
@@ -26,6 +29,9 @@ LIMB_BITS = 62
 
 NOISE_ROOM = 1 << 61
 """Totals below this leave room for noise in int64; others are handed on as Python integers."""
+
+WIDE = 1 << 10
+"""From this width on blocks are read one after the other, with all cores at work on each, and one matrix is kept."""
 
 _LOW = (1 << LIMB_BITS) - 1
 
@@ -37,22 +43,34 @@ def accumulate(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Row
 
 def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows) -> Totals:
     """The same, to be merged with the totals of other blocks."""
-
-    def parts(raw: Any) -> list[Parts]:
-        with np.errstate(all="ignore"):  # a warning, or its being an error, would depend on the data
-            chunk = Chunk(rows, rows.map(raw))
-            return [statistic.partial(chunk) for statistic in statistics]
-
-    sums = Totals(statistics, rows)
-    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    waiting: deque[Future[list[Parts]]] = deque()
-    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if rows.width >= WIDE:
+        sums = Totals(statistics, rows)
         for raw in blocks:
-            waiting.append(pool.submit(parts, raw))
-            if len(waiting) > 2 * workers:
-                sums.add(waiting.popleft().result())
+            sums.read(raw)
+        return sums
+    free: SimpleQueue[Totals] = SimpleQueue()
+    for _ in range(cores):
+        free.put(Totals(statistics, rows))
+
+    def read(raw: Any) -> None:
+        sums = free.get()
+        try:
+            sums.read(raw)
+        finally:
+            free.put(sums)
+
+    waiting: deque[Future[None]] = deque()
+    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(cores) as pool:
+        for raw in blocks:
+            waiting.append(pool.submit(read, raw))
+            if len(waiting) > 2 * cores:
+                waiting.popleft().result()
         while waiting:
-            sums.add(waiting.popleft().result())
+            waiting.popleft().result()
+    sums = free.get()
+    for _ in range(cores - 1):
+        sums.merge(free.get())
     return sums
 
 
@@ -76,7 +94,7 @@ class Totals(Redacted):
     >>> from dpframe import Moment
     >>> once = Totals([Moment()], Rows(norm=1.0, neighbors="replace", dim=1))
     >>> for _ in range(3):
-    ...     once.add([{"moment": np.array([[2**62]])}])
+    ...     once.add({Moment(): {"moment": np.array([[2**62]])}})
     >>> once.merge(once)
     >>> once.exact()[Moment()]["moment"].tolist() == [[6 * 2**62]]
     True
@@ -84,47 +102,77 @@ class Totals(Redacted):
 
     def __init__(self, statistics: Sequence[Statistic], rows: Rows) -> None:
         nothing = Chunk(rows, np.zeros((0, rows.known_dim)))
-        self._statistics = tuple(statistics)
-        self._sums = [{name: _Sum(zero) for name, zero in each.partial(nothing).items()} for each in statistics]
+        self._rows = rows
+        self._sums = {
+            each: {name: ExactSum(np.shape(zero)) for name, zero in each.partial(nothing).items()}
+            for each in statistics
+        }
 
-    def add(self, parts: Sequence[Parts]) -> None:
-        """Add the parts of some rows, one mapping for each of the statistics, in their order."""
-        for sums, found in zip(self._sums, parts, strict=True):
-            for name, part in found.items():
+    def read(self, raw: Any) -> None:
+        """Add a block of raw rows, which are mapped once for all statistics."""
+        with np.errstate(all="ignore"):  # a warning, or its being an error, would depend on the data
+            chunk = Chunk(self._rows, self._map(raw))
+            for statistic, sums in self._sums.items():
+                statistic.add_to(chunk, sums)
+
+    @cached_property
+    def _map(self) -> Callable[[Any], NDArray[Any]]:
+        return mapper(self._rows)
+
+    def add(self, parts: Mapping[Statistic, Parts]) -> None:
+        """Add the parts of some rows."""
+        for statistic, sums in self._sums.items():
+            for name, part in parts[statistic].items():
                 sums[name].add(part)
 
     def merge(self, other: Totals) -> None:
-        """Add the totals of other rows, of the same statistics."""
-        for sums, found in zip(self._sums, other._sums, strict=True):
-            for name, part in found.items():
+        """Add the totals of other rows, of the same statistics in the same order."""
+        for sums, others in zip(self._sums.values(), other._sums.values(), strict=True):
+            for name, part in others.items():
                 sums[name].merge(part)
 
     def exact(self) -> dict[Statistic, Parts]:
         """The totals: int64 where that leaves room for noise, Python integers otherwise."""
-        parts = [{name: part.exact() for name, part in sums.items()} for sums in self._sums]
-        return dict(zip(self._statistics, parts, strict=True))
+        return {each: {name: part.exact() for name, part in sums.items()} for each, sums in self._sums.items()}
 
 
-class _Sum(Redacted):
+class ExactSum(Redacted):
     """An exact sum of int64 arrays: in one int64 array, carried over to two limbs before it can overflow."""
 
-    def __init__(self, zero: IntArray) -> None:
-        self._sum = np.zeros_like(zero, dtype=np.int64)
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._sum = np.zeros(shape, dtype=np.int64)
         self._most = 0  # no entry of the sum is larger than this, either way
         self._limbs: tuple[IntArray, IntArray] | None = None
+        self._shown = False  # whether somebody was handed the sum itself
 
     def add(self, part: IntArray) -> None:
-        self._make_room(_largest(part))
-        self._sum += part
+        """Add any integers that fit in int64."""
+        total = self.with_room(_largest(part))
+        total += part
 
-    def merge(self, other: _Sum) -> None:
+    def with_room(self, most: int) -> IntArray:
+        """The array to add to, in place and once, what is at most so large either way."""
+        if self._most + most >= 2**63:
+            self._carry(*_split(self._sum))
+            self._sum, self._most, self._shown = np.zeros_like(self._sum), 0, False
+        if self._shown:
+            self._sum, self._shown = self._sum.copy(), False
+        self._most += most
+        return self._sum
+
+    def merge(self, other: ExactSum) -> None:
+        """Add another sum."""
         most, added, limbs = other._most, other._sum, other._limbs  # as they are now: the other may be this one
-        self._make_room(most)
-        self._sum += added
+        total = self.with_room(most)
+        total += added
         if limbs is not None:
             self._carry(*limbs)
 
     def exact(self) -> IntArray:
+        """The sum: int64 where that leaves room for noise, Python integers otherwise."""
+        if self._limbs is None and (self._most < NOISE_ROOM or _largest(self._sum) < NOISE_ROOM):
+            self._shown = True
+            return self._sum
         high, low = _split(self._sum)
         if self._limbs is not None:
             high, low = _added(self._limbs, (high, low))
@@ -132,15 +180,8 @@ class _Sum(Redacted):
             small = (high << LIMB_BITS) + low
             if _largest(small) < NOISE_ROOM:
                 return np.asarray(small)
-        whole: Any = high.astype(object) * 2**LIMB_BITS + low
-        return np.asarray(whole, dtype=object).reshape(high.shape)
-
-    def _make_room(self, most: int) -> None:
-        """Carry over if adding that much could overflow."""
-        if self._most + most >= 2**63:
-            self._carry(*_split(self._sum))
-            self._sum, self._most = np.zeros_like(self._sum), 0
-        self._most += most
+        whole: Any = np.asarray(high).astype(object) * 2**LIMB_BITS + np.asarray(low)
+        return np.asarray(whole, dtype=object)
 
     def _carry(self, high: IntArray, low: IntArray) -> None:
         self._limbs = (high, low) if self._limbs is None else _added(self._limbs, (high, low))

@@ -17,6 +17,7 @@ from dpframe.lattice import IntArray
 from dpframe.losses import PrivacyLoss
 
 if TYPE_CHECKING:
+    from dpframe.accumulate import ExactSum
     from dpframe.bounds import Bound, Scenario
     from dpframe.budget import Budget
     from dpframe.inputs import Shape
@@ -47,6 +48,11 @@ class Statistic(ABC):
     @abstractmethod
     def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
         """The parts for these rows alone. Each row's share must depend on that row only."""
+
+    def add_to(self, chunk: Chunk, sums: Mapping[str, ExactSum]) -> None:
+        """Add the parts for these rows to sums; for statistics that can do so without making the parts first."""
+        for name, part in self.partial(chunk).items():
+            sums[name].add(part)
 
     def check(self, rows: Rows) -> None:
         """Raise PlanError where the promise does not suit this statistic; the dimension may still be unknown."""

@@ -27,6 +27,9 @@ RADIUS = 1 << BITS
 """No integer row is longer than this."""
 
 MAX_DIM = 1 << 20
+TILE = 1 << 10
+"""Gram matrices are computed in square tiles of this many coordinates, 8 MiB each."""
+
 MAX_BLOCK_ROWS = 1 << (53 - 2 * BITS)
 """A block of at most this many rows has an exact float64 Gram matrix."""
 
@@ -46,12 +49,15 @@ def direction_bits(dim: int) -> int:
     return (52 - (dim - 1).bit_length()) // 2
 
 
-def integer_rows(values: NDArray[Any], norm: float) -> tuple[FloatArray, NDArray[np.bool_] | None]:
+def integer_rows(
+    values: NDArray[Any], norm: float, out: FloatArray | None = None
+) -> tuple[FloatArray, NDArray[np.bool_] | None]:
     """Round rows to the lattice, scaling down those longer than ``norm``.
 
     Args:
         values: (rows, dim), any real dtype.
         norm: the public bound on the length of a row.
+        out: where to write the integers; a new array unless given.
 
     Returns:
         Integer rows in float64, each of length at most RADIUS, and a mask of the rows that had a non-finite entry
@@ -60,7 +66,7 @@ def integer_rows(values: NDArray[Any], norm: float) -> tuple[FloatArray, NDArray
     dim = values.shape[1]
     scale = inner_radius(dim) / norm
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        integers = np.multiply(values, scale, dtype=np.float64, casting="unsafe")
+        integers = np.multiply(values, scale, out=out, dtype=np.float64, casting="unsafe")
         np.rint(integers, out=integers)
         squares = np.einsum("ij,ij->i", integers, integers)
     within = squares <= float(RADIUS**2)
@@ -105,6 +111,22 @@ def _scaled_down(rows: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
 
 def gram(integers: FloatArray) -> IntArray:
     """The exact Gram matrix of a block of integer rows."""
+    total = np.zeros((integers.shape[1],) * 2, dtype=np.int64)
+    add_gram(integers, total)
+    return total
+
+
+def add_gram(integers: FloatArray, total: IntArray) -> None:
+    """Add the exact Gram matrix of a block of integer rows, in tiles of the upper triangle and their mirror images."""
     if len(integers) > MAX_BLOCK_ROWS:
         raise ValueError(f"a block has at most {MAX_BLOCK_ROWS} rows, or its Gram matrix would not be exact")
-    return (integers.T @ integers).astype(np.int64)
+    if not len(integers):
+        return
+    for start in range(0, len(total), TILE):
+        here = slice(start, start + TILE)
+        total[here, here] += (integers[:, here].T @ integers[:, here]).astype(np.int64)
+        for after in range(start + TILE, len(total), TILE):
+            there = slice(after, after + TILE)
+            tile = (integers[:, here].T @ integers[:, there]).astype(np.int64)
+            total[here, there] += tile
+            total[there, here] += tile.T

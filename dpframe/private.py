@@ -52,16 +52,27 @@ class Chunk(Redacted):
 
     rows: Rows
     values: NDArray[Any] = attrs.field(converter=_read_only)
+    _integers: FloatArray | None = attrs.field(default=None, init=False)
 
     def integers(self) -> FloatArray:
-        """Lattice rows of length at most RADIUS, followed by the constant coordinate where the plan is centred."""
-        integers, lost = lattice.integer_rows(self.values, self.rows.length)
-        if not self.rows.center:
-            return integers
-        constant = np.full((len(integers), 1), float(self.rows.constant))
-        if lost is not None:
-            constant[lost] = 0.0
-        return np.concatenate([integers, constant], axis=1)
+        """Lattice rows of length at most RADIUS, followed by the constant coordinate where the plan is centred.
+
+        They are computed once, for all statistics that look at these rows, and cannot be written to.
+        """
+        if self._integers is None:
+            object.__setattr__(self, "_integers", _read_only(self._to_lattice()))
+        assert self._integers is not None  # by now
+        return self._integers
+
+    def _to_lattice(self) -> FloatArray:
+        count, dim = self.values.shape
+        room = np.empty((count, dim + self.rows.center), order="F" if self.values.flags.fnc else "C")
+        _, lost = lattice.integer_rows(self.values, self.rows.length, out=room[:, :dim])
+        if self.rows.center:
+            room[:, dim] = self.rows.constant
+            if lost is not None:
+                room[lost, dim] = 0.0
+        return room
 
     def finite(self) -> NDArray[Any]:
         """The rows that contribute, neither clipped nor rounded."""

@@ -260,9 +260,6 @@ class Rows:
 
     def map(self, chunk: NDArray[Any] | Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         """Raw rows to coordinates, (rows, dim): each row on its own, NaN in rows that contribute nothing."""
-        if self.columns is None:
-            assert isinstance(chunk, np.ndarray)  # sources of tables need columns
-            return chunk
-        cells = list(chunk.T) if isinstance(chunk, np.ndarray) else [chunk[column.name] for column in self.columns]
-        mapped = [column.map(values) for column, values in zip(self.columns, cells, strict=True)]
-        return np.concatenate(mapped, axis=1)
+        from dpframe.mapping import mapper
+
+        return mapper(self)(chunk)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -21,6 +21,9 @@ from dpframe.lattice import FloatArray, IntArray
 from dpframe.private import Chunk
 from dpframe.rows import NORM_LIMIT, Column, Rows
 from dpframe.sensitivity import Sensitivity
+
+if TYPE_CHECKING:
+    from dpframe.accumulate import ExactSum
 
 BASIS_BITS = 30  # |Σ q u| ≤ 2¹⁶ · 2³⁰ · (1 + tiny) < 2⁵³: projections of integer rows are exact
 
@@ -37,6 +40,10 @@ class Moment(Statistic):
     def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
         return {"moment": lattice.gram(chunk.integers())}
 
+    def add_to(self, chunk: Chunk, sums: Mapping[str, ExactSum]) -> None:
+        integers = chunk.integers()
+        lattice.add_gram(integers, sums["moment"].with_room(len(integers) * lattice.RADIUS**2))
+
     @staticmethod
     def kind(rows: Rows) -> type[SymmetricMatrix] | type[AugmentedMoment]:
         """The kind of a released moment."""
@@ -45,7 +52,9 @@ class Moment(Statistic):
     @staticmethod
     def value(noisy: IntArray, rows: Rows) -> SymmetricMatrix | AugmentedMoment:
         """A noisy moment in the units of the rows: post-processing."""
-        array = noisy.astype(np.float64) * rows.step**2
+        array = noisy.astype(np.float64)
+        array *= rows.step**2
+        array.setflags(write=False)  # so that it is not copied once more
         if rows.center:
             return AugmentedMoment(array, axes=rows.axes, constant=rows.constant * rows.step)
         return SymmetricMatrix(array, axes=rows.axes)

@@ -274,6 +274,8 @@ def _cells(array: Any, column: Column | Category) -> NDArray[Any]:
         no_level = next(number for number in count() if number not in column.levels)
         wide = arrow.uint64() if types.is_uint64(array.type) else arrow.int64()
         return np.asarray(array.cast(wide).fill_null(no_level).to_numpy())
+    if types.is_floating(array.type) and not array.null_count:
+        return np.asarray(array.to_numpy())  # as they are: the map of a column takes any precision to doubles
     if types.is_decimal(array.type):
         array = array.cast(arrow.string())  # the direct way is off by one bit for 0.07, say
     return np.asarray(array.cast(arrow.float64(), safe=False).fill_null(math.nan).to_numpy())
