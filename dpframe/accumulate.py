@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpframe.interfaces import Statistic
 from dpframe.lattice import IntArray
 from dpframe.mapping import mapper
-from dpframe.private import Chunk, Parts, Redacted
+from dpframe.private import Chunk, Parts, Redacted, Scratch
 from dpframe.rows import Rows
 
 LIMB_BITS = 62
@@ -103,6 +102,8 @@ class Totals(Redacted):
     def __init__(self, statistics: Sequence[Statistic], rows: Rows) -> None:
         nothing = Chunk(rows, np.zeros((0, rows.known_dim)))
         self._rows = rows
+        self._scratch = Scratch()
+        self._map = mapper(rows, self._scratch)
         self._sums = {
             each: {name: ExactSum(np.shape(zero)) for name, zero in each.partial(nothing).items()}
             for each in statistics
@@ -111,13 +112,9 @@ class Totals(Redacted):
     def read(self, raw: Any) -> None:
         """Add a block of raw rows, which are mapped once for all statistics."""
         with np.errstate(all="ignore"):  # a warning, or its being an error, would depend on the data
-            chunk = Chunk(self._rows, self._map(raw))
+            chunk = Chunk(self._rows, self._map(raw), scratch=self._scratch)
             for statistic, sums in self._sums.items():
                 statistic.add_to(chunk, sums)
-
-    @cached_property
-    def _map(self) -> Callable[[Any], NDArray[Any]]:
-        return mapper(self._rows)
 
     def add(self, parts: Mapping[Statistic, Parts]) -> None:
         """Add the parts of some rows."""
@@ -180,7 +177,7 @@ class ExactSum(Redacted):
             small = (high << LIMB_BITS) + low
             if _largest(small) < NOISE_ROOM:
                 return np.asarray(small)
-        whole: Any = np.asarray(high).astype(object) * 2**LIMB_BITS + np.asarray(low)
+        whole: Any = np.asarray(high).astype(object) * 2**LIMB_BITS + np.asarray(low).astype(object)
         return np.asarray(whole, dtype=object)
 
     def _carry(self, high: IntArray, low: IntArray) -> None:

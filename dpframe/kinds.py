@@ -40,14 +40,18 @@ class Axes:
 
 
 def _read_only(values: ArrayLike) -> NDArray[Any]:
-    try:
-        array = np.array(values)
-    except ValueError:  # ragged: refused as no numbers
-        array = np.array(None)
+    """The values as an array that nobody can write to: a copy, unless it owns its memory and was made read-only."""
+    if type(values) is np.ndarray and values.base is None and not values.flags.writeable:
+        array: NDArray[Any] = values
+    else:
+        try:
+            array = np.array(values)
+        except ValueError:  # ragged: refused as no numbers
+            array = np.array(None)
     if array.dtype.kind in "biuf":
-        array = array.astype(np.float64)
+        array = array.astype(np.float64, copy=False)
     if array.dtype.kind == "c":
-        array = array.astype(np.complex128)
+        array = array.astype(np.complex128, copy=False)
     array.setflags(write=False)
     return array
 

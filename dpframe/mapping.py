@@ -16,14 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpframe.lattice import FloatArray
+from dpframe.private import Scratch
 from dpframe.rows import Category, Column, Rows
 
 Raw = NDArray[Any] | Mapping[str, NDArray[Any]]
 
 
-def mapper(rows: Rows) -> Callable[[Any], NDArray[Any]]:
-    """The map of raw rows to coordinates that belongs to a promise; what can be known beforehand is."""
-    return _Columns.of(rows.columns) if rows.columns is not None else np.asarray
+def mapper(rows: Rows, scratch: Scratch) -> Callable[[Any], NDArray[Any]]:
+    """The map of raw rows to coordinates that belongs to a promise; each result ends the one before."""
+    return np.asarray if rows.columns is None else _Columns.of(rows.columns, scratch)
 
 
 @attrs.frozen(eq=False)
@@ -71,9 +72,10 @@ class _Columns:
     dim: int
     names: tuple[str, ...]
     parts: tuple[tuple[slice, _Numbers | Category], ...]  # which columns, and what they are
+    scratch: Scratch
 
     @classmethod
-    def of(cls, columns: Sequence[Column | Category]) -> _Columns:
+    def of(cls, columns: Sequence[Column | Category], scratch: Scratch) -> _Columns:
         parts: list[tuple[slice, _Numbers | Category]] = []
         start = dim = 0
         while start < len(columns):
@@ -87,14 +89,14 @@ class _Columns:
                 parts.append((slice(start, stop), _Numbers.of(run)))
             dim += sum(len(column.labels) for column in columns[start:stop])
             start = stop
-        return cls(dim=dim, names=tuple(column.name for column in columns), parts=tuple(parts))
+        return cls(dim, tuple(column.name for column in columns), tuple(parts), scratch)
 
     def __call__(self, raw: Raw) -> FloatArray:
         cells = list(raw.T) if isinstance(raw, np.ndarray) else [raw[name] for name in self.names]
-        values = np.empty((self.dim, len(cells[0])))  # one coordinate after the other, as the cells come
-        if not values.size:
-            return values.T
-        start = 0
+        mapped = self.scratch.array("coordinates", len(cells[0]), self.dim, by_columns=True)  # as the cells come
+        if not mapped.size:
+            return mapped
+        values, start = mapped.T, 0
         with np.errstate(over="ignore", invalid="ignore"):
             for which, part in self.parts:
                 if isinstance(part, _Numbers):
@@ -104,4 +106,4 @@ class _Columns:
                     stop = start + len(part.levels)
                     values[start:stop] = part.map(cells[which.start]).T
                 start = stop
-        return values.T
+        return mapped

@@ -41,6 +41,24 @@ def _all_read_only(statistics: Mapping[Statistic, Parts]) -> Mapping[Statistic, 
     }
 
 
+class Scratch(Redacted):
+    """Memory that one worker uses again for every block: fresh pages would cost as much as the arithmetic on them."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, FloatArray] = {}
+
+    def array(self, use: str, rows: int, columns: int, *, by_columns: bool) -> FloatArray:
+        """An array (rows, columns) with any content, in Fortran order if by columns; it ends the last of that use."""
+        size = rows * columns
+        if use not in self._kept or self._kept[use].size < size:
+            self._kept[use] = np.empty(size)
+        flat = self._kept[use][:size]
+        return flat.reshape(columns, rows).T if by_columns else flat.reshape(rows, columns)
+
+    def __reduce__(self) -> tuple[type[Scratch], tuple[()]]:
+        return Scratch, ()  # nothing of it travels
+
+
 @attrs.frozen(repr=False, eq=False)
 class Chunk(Redacted):
     """Some rows, mapped to coordinates, for a statistic to look at.
@@ -48,10 +66,12 @@ class Chunk(Redacted):
     Args:
         rows: the promise, with its dimension known.
         values: (rows, dim), NaN in rows that contribute nothing.
+        scratch: where integer rows are held; memory of its own unless given.
     """
 
     rows: Rows
     values: NDArray[Any] = attrs.field(converter=_read_only)
+    _scratch: Scratch = attrs.field(factory=Scratch, alias="scratch", kw_only=True)
     _integers: FloatArray | None = attrs.field(default=None, init=False)
 
     def integers(self) -> FloatArray:
@@ -66,7 +86,8 @@ class Chunk(Redacted):
 
     def _to_lattice(self) -> FloatArray:
         count, dim = self.values.shape
-        room = np.empty((count, dim + self.rows.center), order="F" if self.values.flags.fnc else "C")
+        by_columns = self.values.flags.fnc
+        room = self._scratch.array("integers", count, dim + self.rows.center, by_columns=by_columns)
         _, lost = lattice.integer_rows(self.values, self.rows.length, out=room[:, :dim])
         if self.rows.center:
             room[:, dim] = self.rows.constant

@@ -261,5 +261,6 @@ class Rows:
     def map(self, chunk: NDArray[Any] | Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         """Raw rows to coordinates, (rows, dim): each row on its own, NaN in rows that contribute nothing."""
         from dpframe.mapping import mapper
+        from dpframe.private import Scratch
 
-        return mapper(self)(chunk)
+        return mapper(self, Scratch())(chunk)

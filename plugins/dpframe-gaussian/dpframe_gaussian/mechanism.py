@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import attrs
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 
 import dpframe as dp
 from dpframe.rounding import sqrt_up, up
+
+DRAWN = 1 << 20  # entries of noise held at a time
 
 _ROOT_HALF = sqrt_up(2) / 2
 
@@ -62,13 +65,11 @@ class SymmetricGaussian(dp.Mechanism):
         return dp.losses.Gaussian(mu=level)
 
     def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
-        exact = data.moment
-        dim = len(exact)
+        noisy = data.moment.copy()
         diagonal, off_diagonal = self._lattice_scales(data.rows, level)
-        noise = np.zeros((dim, dim), dtype=np.int64)
-        np.fill_diagonal(noise, random.gaussian(diagonal, dim))
-        _fill_symmetric(noise, random.gaussian(off_diagonal, dim * (dim - 1) // 2))
-        return dp.Moment.value(exact + noise, data.rows)
+        noisy[np.diag_indices_from(noisy)] += random.gaussian(diagonal, len(noisy))
+        _add_symmetric(noisy, partial(random.gaussian, off_diagonal))
+        return dp.Moment.value(noisy, data.rows)
 
     def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
         diagonal, off_diagonal = self._lattice_scales(rows, level)
@@ -109,12 +110,19 @@ class SymmetricGaussian(dp.Mechanism):
         return scale * diagonal, scale if off_diagonal == 1.0 else up(scale * off_diagonal)
 
 
-def _fill_symmetric(matrix: NDArray[np.int64], entries: NDArray[np.int64]) -> None:
-    """Write entries to the upper triangle, row by row, and to its mirror image."""
+def _add_symmetric(matrix: NDArray[np.int64], draw: Callable[[int], NDArray[np.int64]]) -> None:
+    """Add noise to the upper triangle, row by row, and the same to its mirror image; some rows are drawn at a time."""
+    dim = len(matrix)
     start = 0
-    for row in range(len(matrix) - 1):
-        stop = start + len(matrix) - 1 - row
-        matrix[row, row + 1 :] = matrix[row + 1 :, row] = entries[start:stop]
+    while start < dim - 1:
+        stop = min(start + max(DRAWN // dim, 1), dim - 1)
+        lengths = range(dim - 1 - start, dim - 1 - stop, -1)
+        entries, place = draw(sum(lengths)), 0
+        for row, length in zip(range(start, stop), lengths, strict=True):
+            noise = entries[place : place + length]
+            matrix[row, row + 1 :] += noise
+            matrix[row + 1 :, row] += noise
+            place += length
         start = stop
 
 

@@ -1,0 +1,145 @@
+"""The fast map of columns gives the numbers of the plain one, whatever the cells hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
+
+import dpframe as dp
+from dpframe import lattice
+from dpframe.accumulate import accumulate
+from dpframe.lattice import RADIUS, direction_bits, inner_radius
+from dpframe.mapping import mapper
+from dpframe.private import Scratch
+
+NASTY = [0.0, -0.0, 5e-324, -5e-324, 1e-310, np.nan, np.inf, -np.inf, 1.7e308, -1.7e308, 3.4e38, 1e151, 0.1, 0.7, 1.0]
+ENDS = st.floats(-1e6, 1e6) | st.sampled_from([0.1, 0.7, -1e308, 1e308, 1e-300, 0.0])
+
+
+@st.composite
+def columns(draw: st.DrawFn) -> list[dp.Column | dp.Category]:
+    found: list[dp.Column | dp.Category] = []
+    for i in range(draw(st.integers(1, 5))):
+        if draw(st.integers(0, 3)) == 0:
+            found.append(dp.Category(f"x{i}", [0.0, 1.0, 0.1], missing=draw(st.sampled_from([None, 0.1]))))
+            continue
+        low, high = sorted([draw(ENDS), draw(ENDS)])
+        try:
+            missing = draw(st.sampled_from([None, low, high]))
+            found.append(dp.Column(f"x{i}", low, high, missing=missing))
+        except dp.PlanError:  # too narrow or too wide
+            found.append(dp.Column(f"x{i}", 0.1, 0.7))
+    return found
+
+
+@st.composite
+def cells(draw: st.DrawFn, found: list[dp.Column | dp.Category], count: int) -> dict[str, NDArray[Any]]:
+    table = {}
+    for column in found:
+        ends = [] if isinstance(column, dp.Category) else [column.low, column.high, column.middle]
+        ends += [np.nextafter(end, way) for end in ends for way in (-np.inf, np.inf)]
+        dtype: Any = draw(st.sampled_from([np.float64, np.float32, np.float16, np.longdouble, np.int64, np.uint8]))
+        if np.dtype(dtype).kind == "f":
+            some = draw(hnp.arrays(np.float64, count, elements=st.sampled_from(NASTY + ends) | st.floats(-2, 2)))
+            with np.errstate(all="ignore"):
+                table[column.name] = some.astype(dtype)
+        else:
+            table[column.name] = draw(hnp.arrays(dtype, count))
+    return table
+
+
+def reference_map(rows: dp.Rows, table: dict[str, NDArray[Any]]) -> NDArray[np.float64]:
+    assert rows.columns is not None
+    with np.errstate(all="ignore"):
+        return np.concatenate([column.map(table[column.name]) for column in rows.columns], axis=1)
+
+
+def reference_integers(values: NDArray[Any], norm: float) -> NDArray[np.float64]:
+    """The map to the lattice, one row after the other."""
+    return np.concatenate([_reference_row(row, norm) for row in values] or [np.empty((0, values.shape[1]))])
+
+
+def _reference_row(row: NDArray[Any], norm: float) -> Any:
+    dim = len(row)
+    with np.errstate(all="ignore"):
+        wide = row.astype(np.float64)
+        if not np.isfinite(wide).all():
+            return np.zeros((1, dim))
+        integers = np.rint(wide * np.float64(inner_radius(dim) / norm))
+        square = sum(int(entry) ** 2 for entry in integers) if np.isfinite(integers).all() else 2**60
+        if square <= RADIUS**2:
+            return integers[None]
+        if square < 2**52:
+            return np.rint(integers * (inner_radius(dim) / np.sqrt(np.float64(square))))[None]
+        directions = np.rint(wide / np.abs(wide).max() * 2.0 ** direction_bits(dim))
+        length = np.sqrt(np.float64(sum(int(entry) ** 2 for entry in directions)))
+        return np.rint(directions * (inner_radius(dim) / length))[None]
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.data(), found=columns(), count=st.integers(0, 9), center=st.booleans())
+def test_the_fast_map_gives_the_numbers_of_the_plain_one(
+    data: st.DataObject, found: list[dp.Column | dp.Category], count: int, center: bool
+) -> None:
+    rows = dp.Rows(columns=found, neighbors="add-remove", center=center, norm=data.draw(st.sampled_from([None, 0.5])))
+    table = data.draw(cells(found, count))
+    scratch = Scratch()
+    fast = mapper(rows, scratch)
+    fast({name: np.zeros(20) for name in table})  # memory with something in it
+    expected, actual = reference_map(rows, table), fast(table)
+    assert np.array_equal(expected, actual, equal_nan=True)
+    if len(expected):
+        alone = [fast({name: cells[i : i + 1] for name, cells in table.items()}).copy() for i in range(count)]
+        assert np.array_equal(expected, np.concatenate(alone), equal_nan=True)
+    integers = reference_integers(expected, rows.length)
+    chunk = dp.Chunk(rows, fast(table), scratch=scratch)
+    assert integers.tolist() == chunk.integers()[:, : rows.known_dim].tolist()
+    moment = accumulate([table], [dp.Moment()], rows)[dp.Moment()]["moment"]
+    constant = np.where(np.isfinite(expected).all(axis=1), rows.constant, 0)[:, None]
+    exact = (np.hstack([integers, constant]) if center else integers).astype(np.int64).astype(object)
+    assert (exact.T @ exact).tolist() == moment.tolist() if count else not moment.any()
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    values=hnp.arrays(
+        st.sampled_from([np.float64, np.float32]),
+        st.tuples(st.integers(1, 8), st.integers(1, 6)),
+        elements=st.sampled_from([0.0, -0.0, 1e-300, np.nan, np.inf, 1e30, -1e30, 7e5]) | st.floats(-4, 4, width=16),
+    ),
+    norm=st.sampled_from([1e-3, 0.7, 1.0, 3.0, 1e5]),
+    order=st.sampled_from(["C", "F"]),
+)
+def test_the_lattice_is_that_of_one_row_after_the_other(values: NDArray[Any], norm: float, order: Any) -> None:
+    integers, _ = lattice.integer_rows(np.asarray(values, order=order), norm)
+    assert reference_integers(values, norm).tolist() == integers.tolist()
+
+
+def test_ends_that_round_beyond_one_are_clipped() -> None:
+    """A range with an end that would go a last bit beyond ±1 without a clip: it may not be left out."""
+
+    def unclipped(column: dp.Column) -> list[float]:
+        return [(end - column.middle) / column.half_width for end in (column.low, column.high)]
+
+    ranges = ((low / 10, high / 10) for low in range(-40, 40) for high in range(low + 1, 60))
+    beyond = [column for column in (dp.Column("x", *each) for each in ranges) if max(map(abs, unclipped(column))) > 1]
+    assert beyond
+    for column in beyond:
+        ends = np.array([column.low, column.high])
+        mapped = dp.Rows(columns=[column], neighbors="add-remove").map({"x": ends})
+        assert column.map(ends).tolist() == mapped.tolist()
+        assert 1.0 == np.abs(mapped).max()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_an_array_with_columns_is_a_table(order: Any) -> None:
+    rows = dp.Rows(columns=[dp.Column("a", -1, 1), dp.Category("b", [0, 1]), dp.Column("c", 0, 5)], neighbors="replace")
+    values = np.asarray(np.random.default_rng(3).integers(-2, 7, size=(50, 3)), dtype=np.float32, order=order)
+    table = {name: values[:, i] for i, name in enumerate("abc")}
+    assert np.array_equal(rows.map(table), rows.map(values), equal_nan=True)
