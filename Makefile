@@ -4,13 +4,14 @@ BIN := .venv/bin
 READY := .venv/.ready
 PLUGINS := $(wildcard plugins/*)
 
-.PHONY: help demo test test-long bench docs experiments clean
+.PHONY: help demo test test-long bench bench-long docs experiments clean
 
 help:
 	@echo "make demo         release the covariance of an embedded data set and print the report"
 	@echo "make test         every check: style, types, examples, tests"
 	@echo "make test-long    long statistical runs"
 	@echo "make bench        speed and utility, side by side with peers"
+	@echo "make bench-long   large data: streams, a large dimension, growth; gigabytes and many minutes"
 	@echo "make docs         the documentation as a site, in build/docs"
 	@echo "make experiments  what the results pages show, run again"
 	@echo "make clean        remove the environments"
@@ -29,6 +30,9 @@ test-long: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+bench-long: $(READY)
+	$(BIN)/python -m benchmarks --long
 
 docs: $(READY)
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[docs]'

@@ -1,4 +1,4 @@
-"""`python -m benchmarks [section ...]`: measure, print, and write results.json and RESULTS.md."""
+"""`python -m benchmarks [--long] [section ...]`: measure, print, and write results.json and RESULTS.md."""
 
 from __future__ import annotations
 
@@ -28,10 +28,17 @@ SECTIONS = {
 }
 """Modules by the name of their section, in the order in which they run."""
 
+LONG = {"stream": "stream", "large": "large", "growth": "growth"}
+"""Sections that take many minutes, or gigabytes on disk: run by name, or all of them with --long."""
+
+ALL = {**SECTIONS, **LONG}
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure dpframe and its peers.")
-    parser.add_argument("sections", nargs="*", metavar="section", help=f"any of {', '.join(SECTIONS)}; all unless said")
+    which = f"any of {', '.join(ALL)}; the first {len(SECTIONS)} unless said"
+    parser.add_argument("sections", nargs="*", metavar="section", help=which)
+    parser.add_argument("--long", action="store_true", help=f"run {', '.join(LONG)}")
     parser.add_argument(
         "--patience",
         type=float,
@@ -40,21 +47,22 @@ def main() -> None:
         help="how long a section may wait for other processes to be quiet; %(default)g unless said",
     )
     asked = parser.parse_args()
-    if unknown := [name for name in asked.sections if name not in SECTIONS]:
-        parser.error(f"there is no section {unknown[0]!r}; there is: {', '.join(SECTIONS)}")
+    if unknown := [name for name in asked.sections if name not in ALL]:
+        parser.error(f"there is no section {unknown[0]!r}; there is: {', '.join(ALL)}")
+    chosen = [*asked.sections, *(LONG if asked.long else ())] or list(SECTIONS)
     console = Console(width=None if sys.stdout.isatty() else 140)
     here = machine.facts()
     there, earlier = report.load()
     known = earlier if here == there else {}  # figures of another machine or other versions do not mix with these
-    for name in SECTIONS:
-        if name in asked.sections or not asked.sections:
+    for name in ALL:
+        if name in chosen:
             known[name] = _measured(name, asked.patience, console)
             report.show(known[name], console)
-            report.save(here, {name: known[name] for name in SECTIONS if name in known})
+            report.save(here, {name: known[name] for name in ALL if name in known})
 
 
 def _measured(name: str, patience: float, console: Console) -> report.Measured:
-    measure: Callable[[Turns], Table] = import_module(f"benchmarks.{SECTIONS[name]}").measure
+    measure: Callable[[Turns], Table] = import_module(f"benchmarks.{ALL[name]}").measure
     with progress(name, console) as bar:
         turns = Turns(bar, patience)
         table = measure(turns)

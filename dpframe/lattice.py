@@ -50,7 +50,7 @@ def direction_bits(dim: int) -> int:
 
 
 def integer_rows(
-    values: NDArray[Any], norm: float, out: FloatArray | None = None
+    values: NDArray[Any], norm: float, out: FloatArray | None = None, *, within: bool = False
 ) -> tuple[FloatArray, NDArray[np.bool_] | None]:
     """Round rows to the lattice, scaling down those longer than ``norm``.
 
@@ -58,6 +58,7 @@ def integer_rows(
         values: (rows, dim), any real dtype.
         norm: the public bound on the length of a row.
         out: where to write the integers; a new array unless given.
+        within: whether every row is known to be finite and no longer than the norm, so that none needs measuring.
 
     Returns:
         Integer rows in float64, each of length at most RADIUS, and a mask of the rows that had a non-finite entry
@@ -68,14 +69,16 @@ def integer_rows(
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         integers = np.multiply(values, scale, out=out, dtype=np.float64, casting="unsafe")
         np.rint(integers, out=integers)
+        if within:
+            return integers, None
         squares = np.einsum("ij,ij->i", integers, integers)
-    within = squares <= float(RADIUS**2)
-    if within.all():
+    short = squares <= float(RADIUS**2)
+    if short.all():
         return integers, None
     # Sums of squares below 2⁵² are exact, hence the same in any order, and so is their being below: larger ones are not
     # exact, but nowhere near. Rows up to a thousand norms long are scaled down from their integers.
     moderate = squares < 2.0**52
-    long = moderate & ~within
+    long = moderate & ~short
     factors = np.ones(len(integers))
     factors[long] = inner_radius(dim) / np.sqrt(squares[long])
     with np.errstate(invalid="ignore"):

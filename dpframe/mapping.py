@@ -8,6 +8,7 @@ smallest and the largest cell of a column lie in its range.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -22,9 +23,17 @@ from dpframe.rows import Category, Column, Rows
 Raw = NDArray[Any] | Mapping[str, NDArray[Any]]
 
 
-def mapper(rows: Rows, scratch: Scratch) -> Callable[[Any], NDArray[Any]]:
-    """The map of raw rows to coordinates that belongs to a promise; each result ends the one before."""
-    return np.asarray if rows.columns is None else _Columns.of(rows.columns, scratch)
+def mapper(rows: Rows, scratch: Scratch) -> Callable[[Any], tuple[NDArray[Any], bool]]:
+    """The map of raw rows to coordinates that belongs to a promise; each result ends the one before.
+
+    Beside the coordinates it tells whether all rows are known to be finite and within the norm. Without a norm beside
+    the columns they are unless a cell is lost: each column contributes at most 1 to the square of a length.
+    """
+    return _as_it_is if rows.columns is None else _Columns.of(rows.columns, rows.norm is None, scratch)
+
+
+def _as_it_is(raw: Any) -> tuple[NDArray[Any], bool]:
+    return np.asarray(raw), False
 
 
 @attrs.frozen(eq=False)
@@ -50,8 +59,9 @@ class _Numbers:
             ends=tuple(map(tuple, ends.tolist())),
         )
 
-    def fill(self, values: FloatArray, cells: Sequence[NDArray[Any]]) -> None:
-        """The coordinates of these cells, a row of ``values`` for each column."""
+    def fill(self, values: FloatArray, cells: Sequence[NDArray[Any]]) -> bool:
+        """The coordinates of these cells, a row of ``values`` for each column; whether all of them are numbers."""
+        complete = True
         for target, found in zip(values, cells, strict=True):
             target[...] = found
         least, most = values.min(axis=1), values.max(axis=1)  # not a number where one of the cells is none
@@ -63,19 +73,22 @@ class _Numbers:
             np.minimum(values[i], high, out=values[i])
             if not (np.isfinite(least[i]) and np.isfinite(most[i])):
                 values[i, ~np.isfinite(np.asarray(cells[i], dtype=np.float64))] = missing
+                complete &= math.isfinite(missing)
+        return complete
 
 
 @attrs.frozen(eq=False)
 class _Columns:
     """Tables, or arrays with as many columns as were declared, to coordinates."""
 
+    bounded: bool  # whether no row of numbers is too long
     dim: int
     names: tuple[str, ...]
     parts: tuple[tuple[slice, _Numbers | Category], ...]  # which columns, and what they are
     scratch: Scratch
 
     @classmethod
-    def of(cls, columns: Sequence[Column | Category], scratch: Scratch) -> _Columns:
+    def of(cls, columns: Sequence[Column | Category], bounded: bool, scratch: Scratch) -> _Columns:
         parts: list[tuple[slice, _Numbers | Category]] = []
         start = dim = 0
         while start < len(columns):
@@ -89,21 +102,22 @@ class _Columns:
                 parts.append((slice(start, stop), _Numbers.of(run)))
             dim += sum(len(column.labels) for column in columns[start:stop])
             start = stop
-        return cls(dim, tuple(column.name for column in columns), tuple(parts), scratch)
+        return cls(bounded, dim, tuple(column.name for column in columns), tuple(parts), scratch)
 
-    def __call__(self, raw: Raw) -> FloatArray:
+    def __call__(self, raw: Raw) -> tuple[FloatArray, bool]:
         cells = list(raw.T) if isinstance(raw, np.ndarray) else [raw[name] for name in self.names]
         mapped = self.scratch.array("coordinates", len(cells[0]), self.dim, by_columns=True)  # as the cells come
         if not mapped.size:
-            return mapped
-        values, start = mapped.T, 0
+            return mapped, self.bounded
+        values, start, complete = mapped.T, 0, self.bounded
         with np.errstate(over="ignore", invalid="ignore"):
             for which, part in self.parts:
                 if isinstance(part, _Numbers):
                     stop = start + which.stop - which.start
-                    part.fill(values[start:stop], cells[which])
+                    complete &= part.fill(values[start:stop], cells[which])
                 else:
                     stop = start + len(part.levels)
                     values[start:stop] = part.map(cells[which.start]).T
+                    complete &= not np.isnan(values[start]).any()
                 start = stop
-        return mapped
+        return mapped, complete

@@ -66,11 +66,13 @@ class Chunk(Redacted):
     Args:
         rows: the promise, with its dimension known.
         values: (rows, dim), NaN in rows that contribute nothing.
+        within: whether every row is known to be finite and no longer than the promise says.
         scratch: where integer rows are held; memory of its own unless given.
     """
 
     rows: Rows
     values: NDArray[Any] = attrs.field(converter=_read_only)
+    within: bool = attrs.field(default=False, kw_only=True)
     _scratch: Scratch = attrs.field(factory=Scratch, alias="scratch", kw_only=True)
     _integers: FloatArray | None = attrs.field(default=None, init=False)
 
@@ -88,7 +90,7 @@ class Chunk(Redacted):
         count, dim = self.values.shape
         by_columns = self.values.flags.fnc
         room = self._scratch.array("integers", count, dim + self.rows.center, by_columns=by_columns)
-        _, lost = lattice.integer_rows(self.values, self.rows.length, out=room[:, :dim])
+        _, lost = lattice.integer_rows(self.values, self.rows.length, out=room[:, :dim], within=self.within)
         if self.rows.center:
             room[:, dim] = self.rows.constant
             if lost is not None:

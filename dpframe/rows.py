@@ -263,4 +263,4 @@ class Rows:
         from dpframe.mapping import mapper
         from dpframe.private import Scratch
 
-        return mapper(self, Scratch())(chunk)
+        return mapper(self, Scratch())(chunk)[0]

@@ -92,13 +92,14 @@ def test_the_fast_map_gives_the_numbers_of_the_plain_one(
     scratch = Scratch()
     fast = mapper(rows, scratch)
     fast({name: np.zeros(20) for name in table})  # memory with something in it
-    expected, actual = reference_map(rows, table), fast(table)
+    expected, (actual, within) = reference_map(rows, table), fast(table)
     assert np.array_equal(expected, actual, equal_nan=True)
     if len(expected):
-        alone = [fast({name: cells[i : i + 1] for name, cells in table.items()}).copy() for i in range(count)]
+        alone = [fast({name: cells[i : i + 1] for name, cells in table.items()})[0].copy() for i in range(count)]
         assert np.array_equal(expected, np.concatenate(alone), equal_nan=True)
     integers = reference_integers(expected, rows.length)
-    chunk = dp.Chunk(rows, fast(table), scratch=scratch)
+    assert (rows.norm is None and bool(np.isfinite(expected).all())) == within
+    chunk = dp.Chunk(rows, fast(table)[0], within=within, scratch=scratch)
     assert integers.tolist() == chunk.integers()[:, : rows.known_dim].tolist()
     moment = accumulate([table], [dp.Moment()], rows)[dp.Moment()]["moment"]
     constant = np.where(np.isfinite(expected).all(axis=1), rows.constant, 0)[:, None]
