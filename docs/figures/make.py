@@ -5,9 +5,11 @@ Needs matplotlib. ``data-flow.svg`` is written by hand.
 
 from __future__ import annotations
 
+import json
 import math
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import attrs
 import numpy as np
@@ -21,6 +23,8 @@ from dpframe.noise import Keystream
 from dpframe_gaussian import SymmetricGaussian, classical_level
 
 HERE = Path(__file__).parent
+RESULTS = HERE.parents[1] / "benchmarks" / "results.json"
+BILLION = HERE.parent / "how-to" / "plan-for-a-billion-rows.md"
 DELTA = 1e-6
 
 
@@ -159,9 +163,61 @@ def audit() -> None:
     save(figure, HERE / "audit.svg")
 
 
+def measured(section: str) -> list[dict[str, Any]]:
+    """The rows of a section of the benchmarks; empty where it was not measured."""
+    sections = json.loads(RESULTS.read_text(encoding="utf-8"))["sections"]
+    return sections[section]["table"]["rows"] if section in sections else []
+
+
+def growth() -> None:
+    """Seconds of the exact moment and of X.T @ X, against rows, coordinates and workers."""
+    figure, panels = plt.subplots(1, 3, figsize=(10.4, 3.6))
+    series = {"rows": "n", "coordinates": "d", "workers": "workers"}
+    for axes, (label, name) in zip(panels, series.items(), strict=True):
+        found = [row["figures"] for row in measured("growth") if row["what"].startswith(label)]
+        places = [each[name] for each in found]
+        axes.loglog(places, [each["X.T @ X"] for each in found], "s--", color="#7f8b97", lw=1.6, label="X.T @ X")
+        axes.loglog(places, [each["seconds"] for each in found], "o-", color="#1f5fa8", lw=2, label="exact moment")
+        axes.set_xticks(places, [f"{place:g}" if place < 1e4 else f"{place / 1e3:g}k" for place in places])
+        axes.tick_params(axis="x", labelrotation=45)
+        axes.minorticks_off()
+        axes.set_xlabel(label)
+        axes.grid(True)
+    panels[0].set_ylabel("seconds")
+    panels[0].legend()
+    figure.tight_layout()
+    save(figure, HERE / "moment-growth.svg")
+
+
+def billion() -> None:
+    """Write what the benchmarks found into the page that plans with it, between its marks."""
+    rows = measured("growth")
+    if not rows:
+        return
+    a, b = (rows[-1]["figures"][f"{name}, nanoseconds"] for name in "ab")
+    cores = max(int(row["figures"].get("workers", 1)) for row in rows)
+    hours = {workers: 1e9 * (a * 100 + b * 100**2) / workers / 1e9 / 3600 for workers in (1, cores, 16, 64)}
+    ratios = [row["figures"]["ratio"] for row in rows if "ratio" in row["figures"]]
+    lines = [
+        f"On a machine with {cores} cores (`make bench-long`) a = {a:.2f} and b = {b:.3f}",
+        f"nanoseconds, and the exact moment took {min(ratios):.2f} to {max(ratios):.2f} times as long as the product.",
+        "A billion rows of 100 coordinates then take",
+        "",
+        "| Workers like its cores | Hours |",
+        "|---:|---:|",
+        *(f"| {workers} | {each:.2g} |" for workers, each in hours.items()),
+    ]
+    before, rest = BILLION.read_text(encoding="utf-8").split("<!-- growth -->", 1)
+    after = rest.split("<!-- /growth -->", 1)[1]
+    text = "\n".join(["<!-- growth -->", "", *lines, "", "<!-- /growth -->"])
+    BILLION.write_text(before + text + after, encoding="utf-8")
+
+
 if __name__ == "__main__":
     with plt.rc_context(STYLE):
         noise()
         lattice()
         event()
         audit()
+        growth()
+    billion()
