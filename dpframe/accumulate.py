@@ -121,7 +121,7 @@ class Totals(Redacted):
         """Add the parts of some rows."""
         for statistic, sums in self._sums.items():
             for name, part in parts[statistic].items():
-                sums[name].add(part)
+                sums[name].add(np.asarray(part))
 
     def merge(self, other: Totals) -> None:
         """Add the totals of other rows, of the same statistics in the same order."""
@@ -144,9 +144,13 @@ class ExactSum(Redacted):
         self._shown = False  # whether somebody was handed the sum itself
 
     def add(self, part: IntArray) -> None:
-        """Add any integers that fit in int64."""
-        total = self.with_room(_largest(part))
-        total += part
+        """Add integers of any type; those that int64 may not hold are added in limbs."""
+        if part.dtype.kind == "O" or part.dtype == np.uint64:
+            high, low = _split(part)
+            self._carry(high.astype(np.int64), low.astype(np.int64))
+        else:
+            total = self.with_room(_largest(part))
+            total += part
 
     def with_room(self, most: int) -> IntArray:
         """The array to add to, in place and once, what is at most so large either way."""
@@ -191,8 +195,8 @@ def _largest(part: IntArray) -> int:
 
 
 def _split(value: IntArray) -> tuple[IntArray, IntArray]:
-    """The limbs of int64 values."""
-    return value >> LIMB_BITS, value & _LOW
+    """The limbs of integers."""
+    return np.asarray(value >> LIMB_BITS), np.asarray(value & _LOW)
 
 
 def _added(first: tuple[IntArray, IntArray], second: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:

@@ -11,6 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numpy as np
+
 from dpframe.errors import PlanError
 from dpframe.kinds import Kind
 from dpframe.lattice import IntArray
@@ -52,7 +54,7 @@ class Statistic(ABC):
     def add_to(self, chunk: Chunk, sums: Mapping[str, ExactSum]) -> None:
         """Add the parts for these rows to sums; for statistics that can do so without making the parts first."""
         for name, part in self.partial(chunk).items():
-            sums[name].add(part)
+            sums[name].add(np.asarray(part))
 
     def check(self, rows: Rows) -> None:
         """Raise PlanError where the promise does not suit this statistic; the dimension may still be unknown."""

@@ -421,6 +421,14 @@ class RoundedTotals(RightSum):
         return {"sum": np.floor(chunk.integers().sum(axis=0) / 2).astype(np.int64)}
 
 
+class AddsTwice(RightSum):
+    """Adds every chunk to its totals twice."""
+
+    def add_to(self, chunk: dp.Chunk, sums: Mapping[str, Any]) -> None:
+        super().add_to(chunk, sums)
+        super().add_to(chunk, sums)
+
+
 class FloatSums(RightSum):
     """Sums that are not integers."""
 
@@ -654,6 +662,7 @@ PLANTED: dict[str, tuple[Any, tuple[str, ...]]] = {
     "un-normalised rows": (UnnormalisedRows(), ("declared-sensitivity",)),
     "data-dependent clip radius": (DataDependentRadius(), ("adds-up",)),
     "totals rounded after adding": (RoundedTotals(), ("adds-up",)),
+    "totals that are not of the parts": (AddsTwice(), ("adds-up",)),
     "NaN slipping past the clip": (SlippedNaN(), ("not-a-number",)),
     "sums that are not integers": (FloatSums(), ("exact-integers",)),
     "rows kept by a statistic": (KeepsRows(), ("keeps-no-rows",)),

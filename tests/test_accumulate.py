@@ -100,6 +100,16 @@ def test_a_sum_without_dimensions_is_carried_over_too() -> None:
     assert ((), -(2**62)) == (found.exact().shape, found.exact().item())
 
 
+@pytest.mark.parametrize("dtype", [np.uint64, object, np.int8])
+def test_parts_of_any_integer_type_are_added(dtype: Any) -> None:
+    most = 2**100 if dtype is object else np.iinfo(dtype).max
+    found = ExactSum((2,))
+    for _ in range(3):
+        found.add(np.array([int(most), 1], dtype=dtype))
+    found.add(np.array([-1, -3]))
+    assert [3 * int(most) - 1, 0] == found.exact().tolist()
+
+
 def test_totals_show_nothing() -> None:
     assert "<Totals: private>" == repr(of([[7, 7]]))
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from dpframe.accumulate import Totals
 from dpframe.auditing.pairs import cells
+from dpframe.interfaces import Statistic
 from dpframe.lattice import FloatArray
 from dpframe.private import Chunk
 from dpframe.rows import Column, Rows
@@ -102,6 +104,13 @@ def adds_up(stage: StatisticStage) -> None:
             for name, total in whole.items():
                 if (sum(part[name] for part in parts) != total).any():
                     raise Failed(f"{name!r} does not add up {told}: a row's share must depend on that row alone")
+        if type(stage.subject).add_to is not Statistic.add_to:
+            totals = Totals([stage.subject], rows)
+            for part in np.array_split(made, 2):
+                totals.read(cells(rows, part))
+            added = _integers(totals.exact()[stage.subject])
+            if any((added[name] != total).any() for name, total in whole.items()):
+                raise Failed("add_to adds something else than partial gives")
 
 
 @check("statistic")
