@@ -26,6 +26,7 @@ from dpframe.plan import Plan
 from dpframe.private import PrivateData
 from dpframe.report import Line, statement
 from dpframe.result import Charge, Record, Result
+from dpframe.rows import Rows
 from dpframe.sources import Source, open_source
 from dpframe.steps import Step
 from dpframe.validators import is_int
