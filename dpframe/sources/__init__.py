@@ -1,0 +1,124 @@
+"""Where rows come from, and how they are read.
+
+Opening a source looks at its public schema only: shape, types and column names. Values are read when the runner asks
+for blocks, which is after the charge. One module for each way in:
+
+- ``arrays``: NumPy arrays, memory maps, dictionaries of columns;
+- ``tables``: which of the following is for which table: ``frames`` (pandas, polars), ``files`` (Parquet), ``csv``,
+  ``arrow`` (tables and streams, and the one conversion from Arrow to NumPy);
+- ``reading`` and ``changes``: what they share, and how data that does not stand still is noticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+
+from dpframe.errors import DataError
+from dpframe.private import Redacted
+from dpframe.rows import Rows
+from dpframe.sources.arrays import ALLOWED, is_columns, open_array
+from dpframe.sources.reading import Meter, Opened, Raw, what
+from dpframe.sources.tables import is_table, open_table
+
+BLOCK_ENTRIES = 1 << 19  # 4 MiB of float64: stays in the cache of one core
+MAX_ROWS_PER_BLOCK = 1 << 16
+
+
+@attrs.frozen(repr=False, eq=False)
+class Source(Redacted):
+    """An opened source.
+
+    Args:
+        dim: the number of coordinates its rows make.
+        one_shot: whether it can be read only once.
+        chunks: opened data, or chunks of it that are opened, and checked against the schema, as they come.
+        rows: the promise.
+        meter: how far it is read.
+    """
+
+    dim: int
+    one_shot: bool
+    _chunks: Iterable[Any] = attrs.field(alias="chunks")
+    _rows: Rows = attrs.field(alias="rows")
+    meter: Meter = attrs.field(factory=Meter)
+
+    def blocks(self) -> Iterator[Raw]:
+        """Raw rows in blocks of a size that suits the caches, from the beginning each time this is called."""
+        meter = self.meter
+        meter.start()
+        for chunk in _withholding(self._chunks):
+            for raw in _opened(chunk, self._rows).read(meter):
+                yield raw
+                meter.rows += len(raw) if isinstance(raw, np.ndarray) else len(next(iter(raw.values())))
+        meter.finish()
+
+
+def _withholding(chunks: Iterable[Any]) -> Iterator[Any]:
+    """The chunks; what a foreign iterable raises loses its words, which may hold a cell."""
+    iterator = iter(chunks)
+    while True:
+        failed = None
+        try:
+            chunk = next(iterator)
+        except StopIteration:
+            return
+        except Exception as error:
+            failed = type(error).__name__
+        if failed is not None:  # raised outside the handler, so that it does not carry the original
+            raise RuntimeError(f"the source raised {failed}")
+        yield chunk
+
+
+def block_rows(dim: int) -> int:
+    """Rows per block: few enough for the cache, enough for the Gram matrix to dominate."""
+    return min(MAX_ROWS_PER_BLOCK, max(BLOCK_ENTRIES // dim, min(dim, 2048)))
+
+
+def open_source(data: Any, rows: Rows) -> Source:
+    """Check the public schema of a source; no value is read."""
+    if isinstance(data, np.ndarray) or is_columns(data) or is_table(data):
+        data = [data]
+    if isinstance(data, Mapping):
+        raise DataError(f"{what(data)} may read when it is looked at; pass dict(...) of it.")
+    if not isinstance(data, Iterable) or isinstance(data, bytes) or hasattr(data, "__array__") or _is_sparse(data):
+        raise DataError(f"{what(data)} cannot be read. {ALLOWED}")
+    meter, one_shot = Meter(), isinstance(data, Iterator)
+    if isinstance(data, list | tuple):
+        opened = [_opened(chunk, rows) for chunk in data]
+        one_shot = any(chunk.one_shot for chunk in opened)
+        sizes = [chunk.bytes for chunk in opened if chunk.bytes is not None]
+        meter = Meter(total_bytes=sum(sizes) if len(sizes) == len(opened) else None)
+        rows, data = _bound(rows, data), opened
+    if rows.dim is None:
+        raise DataError(
+            "the number of columns of an iterable of chunks cannot be seen before it is read; "
+            "say dp.Rows(..., dim=...)."
+        )
+    return Source(dim=rows.known_dim, one_shot=one_shot, chunks=data, rows=rows, meter=meter)
+
+
+def _bound(rows: Rows, chunks: Iterable[Any]) -> Rows:
+    """The promise with the number of columns that all chunks have."""
+    widths = {chunk.shape[1] for chunk in chunks if isinstance(chunk, np.ndarray) and chunk.ndim == 2}
+    if rows.dim is None and len(widths) > 1:
+        raise DataError(f"the chunks have different numbers of columns: {sorted(widths)}. They must agree.")
+    return rows.bind(widths.pop()) if rows.dim is None and widths else rows
+
+
+def _opened(chunk: Any, rows: Rows) -> Opened:
+    """A chunk whose schema fits."""
+    if isinstance(chunk, Opened):
+        return chunk
+    if is_table(chunk):
+        return open_table(chunk, rows, block_rows(rows.dim or 1))
+    if _is_sparse(chunk):
+        raise DataError(f"{what(chunk)} cannot be read. {ALLOWED}")
+    return open_array(chunk, rows, block_rows)
+
+
+def _is_sparse(data: Any) -> bool:
+    return any(kind.__module__.startswith("scipy.sparse") for kind in type(data).__mro__)

@@ -1,0 +1,108 @@
+"""NumPy: two-dimensional arrays, structured arrays and dictionaries of columns, in memory or mapped into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpframe.errors import DataError
+from dpframe.rows import Category, Rows
+from dpframe.sources.changes import Stamp
+from dpframe.sources.reading import Cells, Meter, Opened, Raw, check_names, declared, what
+
+ALLOWED = (
+    "Pass a two-dimensional numeric array or memory map, a structured array or mapping of named columns, a data frame, "
+    "an Arrow table, the path of a CSV file, a Parquet file or a directory of these, a query, a Dask array or data "
+    "frame, or an iterable of such chunks."
+)
+
+
+def is_columns(data: Any) -> bool:
+    """Whether these are NumPy columns by name."""
+    return isinstance(data, dict) or (isinstance(data, np.ndarray) and data.dtype.names is not None)
+
+
+def open_array(data: Any, rows: Rows, size: Callable[[int], int]) -> Opened:
+    """Check the shape, names and types of an array or a dictionary of columns; no cell is read.
+
+    Args:
+        data: the array or dictionary.
+        rows: the promise.
+        size: the most rows in a block, for a number of coordinates.
+    """
+    checked = _checked(data, rows)
+    columns = checked if isinstance(checked, dict) else {"": checked}
+    stamp = Stamp.of(Path(data.filename)) if isinstance(data, np.memmap) and data.filename is not None else None
+    # The bytes of a file are seen by anyone who may list it; those in memory would tell the number of rows.
+    told = stamp is not None or rows.neighbors == "replace"
+    most = size(rows.dim or checked.shape[1] if isinstance(checked, np.ndarray) else rows.known_dim)
+
+    def read(meter: Meter) -> Iterator[Raw]:
+        with nullcontext() if stamp is None else stamp.unchanged():
+            for start in range(0, len(next(iter(columns.values()))), most):
+                block = {name: np.asarray(cells[start : start + most]) for name, cells in columns.items()}
+                yield block if checked is columns else block[""]
+                meter.bytes += sum(cells.nbytes for cells in block.values()) if told else 0
+
+    return Opened(read, bytes=sum(cells.nbytes for cells in columns.values()) if told else None)
+
+
+def _checked(raw: Any, rows: Rows) -> Raw:
+    """The raw data as an array or a dictionary of the wanted columns, its schema checked."""
+    _check_unmasked(raw)
+    if is_columns(raw):
+        return _checked_columns(raw, rows)
+    if not isinstance(raw, np.ndarray):
+        raise DataError(f"{what(raw)} cannot be read. {ALLOWED}")
+    check_numeric(raw.dtype, "the array")
+    check_shape(raw.shape, rows)
+    return raw
+
+
+def check_shape(shape: tuple[Any, ...], rows: Rows) -> None:
+    """Refuse an array that does not have the columns of the plan; nothing that is said depends on its length."""
+    if len(shape) != 2 or shape[1] == 0:
+        raise DataError(
+            f"the array must be two-dimensional with at least one column; it has shape {('rows', *shape[1:])}."
+        )
+    wanted = rows.dim if rows.columns is None else len(rows.columns)
+    if wanted is not None and shape[1] != wanted:
+        raise DataError(f"the array does not have the {wanted} columns of the plan.")  # a transposed one would tell n
+    for column in rows.columns or ():
+        if isinstance(column, Category) and column.is_text:
+            raise DataError(f"category {column.name!r} has words as levels, which a numeric array cannot hold.")
+
+
+def check_numeric(dtype: np.dtype[Any], where: str) -> None:
+    if dtype.kind == "c":
+        raise DataError(f"{where} holds complex numbers; rows are real.")
+    if dtype.kind not in "biuf":
+        raise DataError(f"{where} holds {dtype} values; rows are numbers. Declare words with dp.Category.")
+
+
+def _checked_columns(table: Any, rows: Rows) -> Cells:
+    columns = declared(rows)
+    check_names(table.dtype.names if isinstance(table, np.ndarray) else table, columns)
+    cells = {column.name: table[column.name] for column in columns}
+    for column in columns:
+        values = cells[column.name]
+        _check_unmasked(values)
+        if not isinstance(values, np.ndarray) or values.ndim != 1:
+            raise DataError(f"column {column.name!r} must be a one-dimensional array.")
+        if isinstance(column, Category) and column.is_text:
+            if values.dtype.kind not in "UT":
+                raise DataError(f"category {column.name!r} has words as levels; the column holds {values.dtype}.")
+        else:
+            check_numeric(values.dtype, f"column {column.name!r}")
+    if len({len(values) for values in cells.values()}) > 1:
+        raise DataError("the columns of the table have different lengths.")
+    return cells
+
+
+def _check_unmasked(data: Any) -> None:
+    if isinstance(data, np.ma.MaskedArray):
+        raise DataError("masked arrays are not read; fill masked cells with NaN and state Column(missing=...) instead.")

@@ -1,0 +1,109 @@
+"""Arrow: one conversion to NumPy for data frames, Parquet, queries and everything else that speaks it.
+
+Opening looks at names and types, and tries each conversion on a null: what cannot be read is refused before the charge.
+After it no cell can fail. Whatever it holds becomes a number, one of the declared levels or a missing cell, which
+depends on that cell alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from importlib import import_module
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpframe.errors import DataError
+from dpframe.rows import Category, Column
+from dpframe.sources.reading import Cells, Declared, Meter, Opened, attempt, check_names, pyarrow, what
+
+Batches = Callable[[Meter], Iterable[Any]]
+
+
+def open_arrow(data: Any, columns: Declared, size: int) -> Opened:
+    """An Arrow table, a batch, or whatever gives an Arrow stream, which is read once."""
+    arrow = pyarrow()
+    if isinstance(data, arrow.Table | arrow.RecordBatch):
+        check_schema(data.schema, columns)
+        chosen = data.select([column.name for column in columns])
+        return in_blocks(lambda _: chosen.to_batches() if isinstance(chosen, arrow.Table) else [chosen], columns, size)
+    opening = partial(arrow.RecordBatchReader.from_stream, data)
+    stream = attempt(opening, f"{what(data)} cannot be read as a table of named columns")
+    check_schema(stream.schema, columns)
+    return in_blocks(lambda _: stream, columns, size, one_shot=True)
+
+
+def in_blocks(
+    batches: Batches, columns: Declared, size: int, *, one_shot: bool = False, total: int | None = None
+) -> Opened:
+    """Batches that are read as blocks of NumPy columns, of at most ``size`` rows."""
+
+    def read(meter: Meter) -> Iterator[Cells]:
+        for batch in batches(meter):
+            for start in range(0, batch.num_rows, size):
+                part = batch.slice(start, size)
+                yield {column.name: _cells(part.column(column.name), column) for column in columns}
+
+    return Opened(read, one_shot=one_shot, bytes=total)
+
+
+def check_schema(schema: Any, columns: Declared, where: str = "the table") -> None:
+    check_names(schema.names, columns, where)
+    for column in columns:
+        found = schema.field(column.name).type
+        holds = f"column {column.name!r} of {where} holds {found}"
+        _check_type(found, column, holds)
+        attempt(
+            partial(_cells, pyarrow().nulls(1, found), column), f"{holds}, which this version of pyarrow cannot read"
+        )
+
+
+def _check_type(found: Any, column: Column | Category, holds: str) -> None:
+    types = pyarrow().types
+    inner = found.value_type if types.is_dictionary(found) else found
+    text = (types.is_null, types.is_string, types.is_large_string, types.is_string_view)
+    number = (types.is_null, types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
+    wants_text = isinstance(column, Category) and column.is_text
+    if any(fits(inner) for fits in (text if wants_text else number)):
+        return
+    if wants_text:
+        raise DataError(f"{holds}; its levels are words, so it must hold text, plain or dictionary-encoded.")
+    advice = "Declare words with dp.Category and words as levels."
+    if types.is_temporal(inner):
+        advice = "Turn dates and times into numbers first, say days since a public date."
+    raise DataError(f"{holds}; it must hold integers, floats, decimals or truth values. {advice}")
+
+
+def _cells(array: Any, column: Column | Category) -> NDArray[Any]:
+    """Arrow cells as NumPy's: the same numbers as a NumPy array of them would give, NaN or another word for a null."""
+    arrow, compute = pyarrow(), import_module("pyarrow.compute")
+    types = arrow.types
+    if types.is_dictionary(array.type):
+        values = (array.dictionary, arrow.nulls(1, array.type.value_type))
+        codes = array.indices.cast(arrow.int64()).fill_null(len(array.dictionary))
+        found: NDArray[Any] = np.concatenate([_cells(part, column) for part in values])[codes.to_numpy()]
+        return found
+    if isinstance(column, Category) and column.is_text:
+        levels = arrow.array(column.levels, arrow.large_string())
+        codes = compute.index_in(array.cast(arrow.large_string()), levels).fill_null(len(levels))
+        return words_of(codes.to_numpy(), column)
+    if isinstance(column, Category) and types.is_integer(array.type):
+        no_level = next(number for number in count() if number not in column.levels)
+        wide = arrow.uint64() if types.is_uint64(array.type) else arrow.int64()
+        return np.asarray(array.cast(wide).fill_null(no_level).to_numpy())
+    if types.is_floating(array.type) and not array.null_count:
+        return np.asarray(array.to_numpy())  # as they are: the map of a column takes any precision to doubles
+    if types.is_decimal(array.type):
+        array = array.cast(arrow.string())  # the direct way is off by one bit for 0.07, say
+    return np.asarray(array.cast(arrow.float64(), safe=False).fill_null(math.nan).to_numpy())
+
+
+def words_of(codes: NDArray[Any], column: Category) -> NDArray[Any]:
+    """Levels by number; the number after the last is a word that is none of them."""
+    levels = [str(level) for level in column.levels]
+    words: NDArray[Any] = np.array([*levels, max(levels, key=len) + "?"])[codes]
+    return words

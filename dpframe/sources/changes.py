@@ -1,0 +1,87 @@
+"""Files that stand still: what is read is what the schema was checked on, in every pass."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from dpframe.errors import DataError
+
+
+@attrs.frozen
+class Stamp:
+    """What a file was when it was opened: enough to see that it was written to, replaced or removed since.
+
+    A file that is rewritten in place, to the same size, within the resolution of the file system's clock after it was
+    opened, goes unseen.
+
+    Args:
+        name: what messages call the file.
+        found: its size, time of change and identity.
+        look: finds these again.
+    """
+
+    name: str
+    found: tuple[Any, ...] | None
+    _look: Callable[[], tuple[Any, ...] | None] = attrs.field(alias="look")
+
+    @classmethod
+    def of(cls, path: Path) -> Stamp:
+        """The stamp of a file here."""
+        return cls._taken(path.name, partial(_status, path.absolute()))
+
+    @classmethod
+    def of_store(cls, store: Any, path: str) -> Stamp:
+        """The stamp of a file in a file system of Arrow, wherever that is."""
+        return cls._taken(Path(path).name, partial(_information, store, path))
+
+    @classmethod
+    def _taken(cls, name: str, look: Callable[[], tuple[Any, ...] | None]) -> Stamp:
+        return cls(name, look(), look)
+
+    @property
+    def bytes(self) -> int | None:
+        """The size of the file."""
+        return self.found[0] if self.found is not None else None
+
+    def check(self) -> None:
+        """Refuse a file that is no longer what was opened."""
+        if (now := self._look()) != self.found:
+            happened = "is gone" if now is None else "was changed or replaced"
+            raise DataError(
+                f"the file {self.name!r} {happened} after its schema was checked. The data of a run must stand still: "
+                "take a copy that nobody writes to."
+            )
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Reads in between, or fails to: a file that changed is the reason to give."""
+        self.check()
+        try:
+            yield
+        except Exception:
+            self.check()
+            raise
+        self.check()
+
+
+def _status(path: Path) -> tuple[Any, ...] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev
+
+
+def _information(store: Any, path: str) -> tuple[Any, ...] | None:
+    try:
+        information = store.get_file_info(path)
+    except Exception:  # whatever a store raises where it cannot say
+        return None
+    return (information.size, information.mtime_ns) if information.is_file else None

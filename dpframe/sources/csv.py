@@ -1,0 +1,100 @@
+"""CSV files, with nothing but the standard library."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpframe.errors import DataError
+from dpframe.rows import Category, Column
+from dpframe.sources.arrow import words_of
+from dpframe.sources.changes import Stamp
+from dpframe.sources.reading import Cells, Declared, Meter, Opened, attempt
+
+CSV_CELLS = 1 << 15  # Python strings held at a time
+LONGEST_CELL = (1 << 31) - 1  # of a CSV file; at a limit the reader would go on inside the cell, and take it for rows
+
+
+def open_csv(path: Path, columns: Declared, size: int) -> Opened:
+    """UTF-8 with commas, a line of names, and quotes as in RFC 4180; types are what the plan declares.
+
+    A number is what Python's float() reads. Any other cell of a numeric column is missing, as are all cells of a row
+    that has more or fewer than the line of names, or is malformed. Rows are the records of the file, as long as their
+    cells may be: that their quotes are closed and doubled is a promise about whoever wrote it, for a quote that opens a
+    cell and is never closed joins the rows of others into that cell. (Arrow's reader is faster, but such a quote makes
+    it stop, and so does a very long cell; a run may not stop because of a cell.)
+    """
+
+    path, stamp = path.absolute(), Stamp.of(path)
+    header = attempt(partial(_header, path), f"{path.name!r} cannot be read as CSV")
+    for column in columns:
+        if header.count(column.name) != 1:  # the line is not shown: without names it would be somebody's row
+            raise DataError(f"the first line of {path.name!r} must name the column {column.name!r} once, and does not.")
+    places = [header.index(column.name) for column in columns]
+    unreadable, most = [""] * len(header), min(size, max(CSV_CELLS // len(header), 1))
+
+    def read(meter: Meter) -> Iterator[Cells]:
+        before = meter.bytes
+        with stamp.unchanged(), _text(path) as file:
+            rows = islice(_records(file), 1, None)
+            while block := [row if len(row) == len(header) else unreadable for row in islice(rows, most)]:
+                yield {
+                    column.name: _parsed([row[place] for row in block], column)
+                    for column, place in zip(columns, places, strict=True)
+                }
+                meter.bytes = before + file.buffer.tell()
+
+    return Opened(read, bytes=stamp.bytes)
+
+
+def _text(path: Path) -> TextIO:
+    return path.open(encoding="utf-8-sig", errors="replace", newline="\n")
+
+
+def _records(file: TextIO) -> Iterator[list[str]]:
+    """The line of names, and then the rows."""
+    csv.field_size_limit(LONGEST_CELL)  # for all readers of this process
+    reader = csv.reader(map(_without_returns, file))
+    yield next(reader, [])
+    while True:
+        try:
+            yield from filter(None, reader)  # empty lines are no rows
+        except csv.Error:  # in the last line, or beyond the longest cell
+            yield [""]
+        else:
+            return
+
+
+def _header(path: Path) -> list[str]:
+    with _text(path) as file:
+        return next(_records(file))
+
+
+def _without_returns(line: str) -> str:
+    """A line without carriage returns but at its end: the reader would stop at one, and take the rest for rows."""
+    return line if line.find("\r", 0, -2) < 0 else line[:-2].replace("\r", " ") + line[-2:]
+
+
+def _parsed(texts: list[str], column: Column | Category) -> NDArray[Any]:
+    if isinstance(column, Category) and column.is_text:
+        codes = {level: code for code, level in enumerate(column.levels)}
+        return words_of(np.array([codes.get(text, len(codes)) for text in texts], dtype=np.intp), column)
+    try:
+        return np.array(list(map(float, texts)))
+    except ValueError:
+        return np.array([_number(text) for text in texts])
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

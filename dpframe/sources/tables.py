@@ -1,0 +1,69 @@
+"""Tables of named columns, of other libraries and in files: which reader is for which.
+
+What can be read again is read once for each pass and must give the same rows each time. A file that changes between
+passes, or a lazy query that draws a random sample, is another data set, and then the guarantee is about none of them.
+Files are watched for changes, and the number of rows is compared.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from dpframe.errors import DataError
+from dpframe.rows import Rows
+from dpframe.sources.arrays import ALLOWED
+from dpframe.sources.arrow import open_arrow
+from dpframe.sources.csv import open_csv
+from dpframe.sources.files import open_dataset, open_parquet
+from dpframe.sources.frames import open_pandas, open_polars
+from dpframe.sources.reading import Opened, declared, is_a, pyarrow, what
+
+
+def is_table(data: Any) -> bool:
+    """Whether this is a path or a table of another library; nothing is imported to find out."""
+    return (
+        isinstance(data, str | os.PathLike)
+        or hasattr(type(data), "__arrow_c_stream__")
+        or is_a(data, "pandas", "DataFrame")
+        or is_a(data, "polars", "LazyFrame")
+        or is_a(data, "pyarrow.dataset", "Dataset")
+    )
+
+
+def open_table(data: Any, rows: Rows, size: int) -> Opened:
+    """Check the names and types of a table; no cell is read.
+
+    Args:
+        data: a path, a data frame, a query or an Arrow object.
+        rows: the promise, with columns.
+        size: the most rows in a block.
+    """
+    path = _existing(data) if isinstance(data, str | os.PathLike) else None
+    columns = declared(rows)
+    if path is not None and path.suffix.lower() == ".csv":
+        return open_csv(path, columns, size)
+    pyarrow()  # all others need it
+    if path is not None:
+        return open_parquet(path, columns, size)
+    if is_a(data, "pandas", "DataFrame"):
+        return open_pandas(data, columns, size)
+    if is_a(data, "polars", "DataFrame", "LazyFrame"):
+        return open_polars(data, columns, size)
+    if is_a(data, "pyarrow.dataset", "Dataset"):
+        return open_dataset(data, columns, size)
+    return open_arrow(data, columns, size)
+
+
+def _existing(data: str | os.PathLike[str]) -> Path:
+    """A path that exists. A text that does not look like one is not shown: it may be data."""
+    path = Path(data)
+    try:
+        if os.fspath(data) and path.exists():
+            return path
+    except OSError:
+        pass
+    shown = not isinstance(data, str) or path.suffix.lower() in (".csv", ".parquet")
+    said = f"{os.fspath(path)!r} cannot be read" if shown else f"{what(data)} cannot be read as a path"
+    raise DataError(f"{said}: there is no such file or directory. {ALLOWED}")
