@@ -61,6 +61,7 @@ from dpframe.report import Explanation
 from dpframe.result import Charge, Record, Result
 from dpframe.rows import Category, Column, Rows
 from dpframe.sensitivity import Sensitivity
+from dpframe.sources.queries import query
 from dpframe.statistics import BlockMoment, ColumnHistogram, Moment, NormHistogram
 from dpframe.steps import Step, derive, release
 
@@ -139,6 +140,7 @@ __all__ = [
     "model",
     "plugins",
     "postprocess",
+    "query",
     "ref",
     "register",
     "release",

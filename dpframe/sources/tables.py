@@ -8,6 +8,7 @@ Files are watched for changes, and the number of rows is compared.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,14 @@ from dpframe.sources.arrow import open_arrow
 from dpframe.sources.csv import open_csv
 from dpframe.sources.files import open_dataset, open_parquet
 from dpframe.sources.frames import open_pandas, open_polars
-from dpframe.sources.reading import Opened, declared, is_a, pyarrow, what
+from dpframe.sources.queries import RELATION, Query, open_query, open_relation
+from dpframe.sources.reading import Declared, Opened, declared, is_a, pyarrow, what
 
 
 def is_table(data: Any) -> bool:
     """Whether this is a path or a table of another library; nothing is imported to find out."""
     return (
-        isinstance(data, str | os.PathLike)
+        isinstance(data, str | os.PathLike | Query)
         or hasattr(type(data), "__arrow_c_stream__")
         or is_a(data, "pandas", "DataFrame")
         or is_a(data, "polars", "LazyFrame")
@@ -47,13 +49,20 @@ def open_table(data: Any, rows: Rows, size: int) -> Opened:
     pyarrow()  # all others need it
     if path is not None:
         return open_parquet(path, columns, size)
-    if is_a(data, "pandas", "DataFrame"):
-        return open_pandas(data, columns, size)
-    if is_a(data, "polars", "DataFrame", "LazyFrame"):
-        return open_polars(data, columns, size)
-    if is_a(data, "pyarrow.dataset", "Dataset"):
-        return open_dataset(data, columns, size)
-    return open_arrow(data, columns, size)
+    return _reader(data)(data, columns, size)
+
+
+def _reader(data: Any) -> Callable[[Any, Declared, int], Opened]:
+    """What opens a table that is not a path."""
+    readers: list[tuple[bool, Callable[[Any, Declared, int], Opened]]] = [
+        (is_a(data, "pandas", "DataFrame"), open_pandas),
+        (is_a(data, "polars", "DataFrame", "LazyFrame"), open_polars),
+        (is_a(data, "pyarrow.dataset", "Dataset"), open_dataset),
+        (isinstance(data, Query), open_query),
+        (is_a(data, *RELATION), open_relation),
+        (True, open_arrow),
+    ]
+    return next(reader for fits, reader in readers if fits)
 
 
 def _existing(data: str | os.PathLike[str]) -> Path:

@@ -1,0 +1,114 @@
+"""Queries: relations of DuckDB, and SQL on a database.
+
+A query runs when the data is read, once for each pass, and its rows come in batches while it runs. Before the charge
+only its names and types are looked at, which DuckDB knows from binding it. It must give the same rows each time: one
+that draws a sample, or reads what others write to, does not. Its number of rows is compared.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from dpframe.errors import DataError, PlanError
+from dpframe.sources.arrow import check_schema, in_blocks
+from dpframe.sources.reading import Declared, Meter, Opened, attempt, check_names, is_a, what
+
+
+@attrs.frozen
+class Query:
+    """A query whose rows are the data; see :func:`query`."""
+
+    sql: str
+    database: Any = attrs.field(default=None, repr=False)
+
+
+def query(sql: str, database: Any = None) -> Query:
+    """Rows that a query gives, for ``plan.run`` and ``dp.check``; nothing is opened or run here.
+
+    DuckDB answers it, in batches and with columns that the plan does not name left out. It must give the same rows each
+    time it is run: a plan of two passes runs it twice.
+
+    Args:
+        sql: one SELECT.
+        database: the path of a DuckDB database, which is opened for reading only, or a connection. Without one the
+            query can read files, as in ``select * from 'visits/*.parquet'``.
+
+    >>> query("select age from people where year = 2025", "clinic.duckdb")
+    Query(sql='select age from people where year = 2025')
+    """
+    if not isinstance(sql, str) or not sql.strip():
+        raise PlanError(f"query() needs a SELECT as text; got {sql!r}.")
+    if not (database is None or isinstance(database, str | os.PathLike) or is_a(database, *CONNECTION)):
+        raise PlanError(
+            f"query(database=) must be the path of a DuckDB database or a connection of DuckDB, which can attach other "
+            f"databases; got {what(database)}."
+        )
+    return Query(sql, database)
+
+
+CONNECTION = ("duckdb", "DuckDBPyConnection")
+RELATION = ("duckdb", "DuckDBPyRelation")
+
+
+def open_query(asked: Query, columns: Declared, size: int) -> Opened:
+    """Connect and bind the query; it does not run."""
+    connection = _connect(asked.database)
+    statements = attempt(partial(connection.extract_statements, asked.sql), "the query cannot be parsed by DuckDB")
+    if [each.type.name for each in statements] != ["SELECT"]:
+        raise DataError("a query must be one SELECT, which changes nothing; this is something else, or more than one.")
+    relation = attempt(partial(connection.sql, statements[0]), "DuckDB cannot answer the query on this database")
+    return open_relation(relation, columns, size)
+
+
+def _connect(database: Any) -> Any:
+    """A connection of our own, so that whoever else uses the database does not end a query that is being read."""
+    try:
+        duckdb = import_module("duckdb")
+    except ImportError:
+        raise DataError("a query needs DuckDB: pip install 'dpframe[sql]'.") from None
+    if is_a(database, *CONNECTION):
+        return attempt(database.cursor, "the connection to DuckDB cannot be used")
+    if database is None:
+        return duckdb.connect()
+    if not Path(database).is_file():
+        raise DataError(f"the database {os.fspath(database)!r} cannot be read: there is no such file.")
+    opening = partial(duckdb.connect, os.fspath(database), read_only=True)
+    return attempt(opening, f"{os.fspath(database)!r} cannot be opened as a DuckDB database, for reading only")
+
+
+def open_relation(relation: Any, columns: Declared, size: int) -> Opened:
+    """A relation, of which only the columns of the plan are asked for."""
+    check_names(relation.columns, columns, "the query")
+    kinds = dict(zip(relation.columns, relation.types, strict=True))
+    folded = [name.casefold() for name in kinds]  # DuckDB does not tell upper from lower case
+    for column in columns:
+        if folded.count(column.name.casefold()) > 1:
+            raise DataError(f"the query has more than one column {column.name!r} but for upper and lower case.")
+        why = f"column {column.name!r} of the query holds {kinds[column.name].id}, which Arrow cannot take over"
+        check_schema(attempt(partial(_as_arrow, column.name, kinds[column.name]), why), (column,), "the query")
+    names = ", ".join(map(_quoted, (column.name for column in columns)))
+    chosen = attempt(partial(relation.project, names), "DuckDB cannot choose the columns of the query")
+
+    def batches(_: Meter) -> Iterator[Any]:
+        stream = chosen.arrow(size)
+        check_schema(stream.schema, columns, "the query")
+        yield from stream
+
+    return in_blocks(batches, columns, size)
+
+
+def _as_arrow(name: str, kind: Any) -> Any:
+    """The type that a column will have in Arrow, from a table of no rows that has nothing to do with the query."""
+    with import_module("duckdb").connect() as nowhere:
+        return nowhere.sql(f"select cast(null as {kind}) as {_quoted(name)} where false").to_arrow_table().schema
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
