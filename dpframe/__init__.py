@@ -56,6 +56,7 @@ from dpframe.models import Model, model
 from dpframe.noise import Random
 from dpframe.plan import Plan
 from dpframe.private import Chunk, PrivateData
+from dpframe.progress import Progress
 from dpframe.registry import PluginInfo, plugins, register, unregister
 from dpframe.report import Explanation
 from dpframe.result import Charge, Record, Result
@@ -109,6 +110,7 @@ __all__ = [
     "PostProcessor",
     "PrivacyLoss",
     "PrivateData",
+    "Progress",
     "Radii",
     "Random",
     "Recipe",

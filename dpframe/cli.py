@@ -87,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     check = add("check", _check, "how the data fits the plan's promise; NOT PRIVATE, for the steward of the data only")
     check.add_argument("plan", metavar="PLAN", help="a plan file (TOML)")
     check.add_argument("data", metavar="DATA", help="as for run")
+    _add_query(check)
     audit = add("audit", _audit, "try to prove that a mechanism loses more privacy than it claims")
     audit.add_argument("mechanism", metavar="NAME", help="an installed mechanism or recipe")
     audit.add_argument(
@@ -105,6 +106,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("plan", metavar="PLAN", help="a plan file (TOML)")
     run.add_argument("data", metavar="DATA", help="a .npy array, a .csv file, a .parquet file or a directory of them")
+    _add_query(run)
     run.add_argument(
         "-o", "--output", metavar="DIR", type=Path, help="where to write (default: PLAN's name with -result)"
     )
@@ -112,6 +114,10 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("--ledger", metavar="DB", help="charge the run to this ledger: a file, or a postgresql:// URL")
     run.add_argument("--dataset", metavar="NAME", help="which data set of the ledger")
     add_key(run)
+
+
+def _add_query(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--query", metavar="SQL", help="one SELECT whose rows are the data; DATA is a DuckDB database")
 
 
 class _Version(argparse.Action):
@@ -237,8 +243,7 @@ def _run(arguments: argparse.Namespace) -> None:
     output = arguments.output or Path(f"{Path(arguments.plan).stem}-result")
     _prepare(output)
     charged = {"ledger": _ledger(arguments), "dataset": arguments.dataset}
-    with _progress() as progress:
-        result = plan.run(_data(arguments.data), progress=progress, **charged)
+    result = plan.run(_data(arguments.data, arguments.query), progress=sys.stderr.isatty(), **charged)
     try:
         _write(result, output)
     except OSError as error:  # the result is paid for: print it rather than lose it
@@ -285,14 +290,14 @@ def _write(result: Result, output: Path) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str], None] | None]:
-    """A spinner on a terminal. It tells the phase only: rows and bytes may be private."""
+    """A spinner on a terminal, which tells what is tried."""
     from rich.console import Console
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield None
         return
-    with console.status("checking the schema") as status:
+    with console.status("looking") as status:
         yield status.update
 
 
@@ -300,13 +305,17 @@ def _check(arguments: argparse.Namespace) -> None:
     from dpframe.check import check
     from dpframe.plan import Plan
 
-    _console().print(check(_data(arguments.data), Plan.load(arguments.plan).rows))
+    _console().print(check(_data(arguments.data, arguments.query), Plan.load(arguments.plan).rows))
 
 
-def _data(path: str) -> Any:
-    """What a path names: arrays are mapped into memory, tables are opened by the sources."""
+def _data(path: str, sql: str | None) -> Any:
+    """What a path names: arrays are mapped into memory, tables are opened by the sources, databases are queried."""
     import numpy as np
 
+    from dpframe.sources.queries import query
+
+    if sql is not None:
+        return query(sql, path)
     if Path(path).suffix != ".npy":
         return path
     try:

@@ -24,6 +24,7 @@ from dpframe.steps import Step
 
 if TYPE_CHECKING:
     from dpframe.ledger import Ledger
+    from dpframe.progress import Progress
     from dpframe.report import Explanation
     from dpframe.result import Result
 
@@ -297,18 +298,20 @@ class Plan:
         ledger: Ledger | str | Path | None = None,
         dataset: str | None = None,
         insecure_seed: int | None = None,
-        progress: Callable[[str], None] | None = None,
+        progress: bool | Callable[[Progress], Any] | None = None,
     ) -> Result:
         """Check the public schema, charge the whole plan, read the data, draw, and derive.
 
         Args:
             data: a two-dimensional array or memory map; a table of named columns (structured array, dictionary, pandas,
-                polars, Arrow, the path of a Parquet or CSV file); or an iterable of such chunks.
+                polars, Arrow, the path of a Parquet or CSV file); a query (`dp.query`, a DuckDB relation); a Dask array
+                or data frame; or an iterable of chunks.
             ledger: what the run is charged to, before anything is read: a `dp.Ledger`, its path or its URL. The plan is
                 then calibrated with the accountant of the data set.
             dataset: which data set of the ledger.
             insecure_seed: makes every draw repeatable, for tests. The result is marked NOT PRIVATE.
-            progress: is told each phase in words as it begins; nothing in them depends on the data.
+            progress: True for a bar, or a function that is told each phase in words as it begins, and how far it is as
+                a `dp.Progress`; nothing in them depends on private data.
         """
         from dpframe.runner import run
 

@@ -24,6 +24,7 @@ from dpframe.kinds import Kind
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
 from dpframe.private import PrivateData
+from dpframe.progress import SILENT, Listener, Teller, listener
 from dpframe.report import Line, statement
 from dpframe.result import Charge, Record, Result
 from dpframe.rows import Rows
@@ -34,7 +35,6 @@ from dpframe.validators import is_int
 if TYPE_CHECKING:
     from dpframe.ledger.account import Account
 
-Progress = Callable[[str], None]
 T = TypeVar("T")
 
 
@@ -45,9 +45,16 @@ def run(
     ledger: Any = None,
     dataset: str | None = None,
     insecure_seed: int | None = None,
-    progress: Progress | None = None,
+    progress: bool | Listener | None = None,
 ) -> Result:
     """See :meth:`dpframe.Plan.run`."""
+    with listener(progress) as listens:
+        return _run(plan, data, ledger, dataset, insecure_seed=insecure_seed, teller=Teller(listens))
+
+
+def _run(
+    plan: Plan, data: Any, ledger: Any, dataset: str | None, *, insecure_seed: int | None, teller: Teller
+) -> Result:
     if insecure_seed is not None and not is_int(insecure_seed):
         raise PlanError(f"insecure_seed must be an integer; got {insecure_seed!r}.")
     account = None if ledger is None and dataset is None else _account(ledger, dataset, insecure_seed)
@@ -66,7 +73,7 @@ def run(
     charge = None if account is None else account.reserve(plan, content_hash)
     # From here on the plan is charged: `plan.spent` is owed whatever happens.
     try:
-        values = draw_and_derive(plan, source, random, partial(_tell, progress))
+        values = draw_and_derive(plan, source, random, teller)
     except ReleaseFailed as error:
         if account is not None and charge is not None:
             charge = _recorded(charge, partial(account.failed, charge, error.step))
@@ -117,7 +124,7 @@ def _recorded(charge: Charge, record: Callable[[], Charge]) -> Charge:
         return charge
 
 
-def draw_and_derive(plan: Plan, source: Source, random: Random, progress: Progress) -> dict[str, Kind]:
+def draw_and_derive(plan: Plan, source: Source, random: Random, teller: Teller = SILENT) -> dict[str, Kind]:
     """The values of all steps: for each pass over the data, first everything is read, then drawn and derived.
 
     A step refers only to steps above it that are known after no more passes, so the order within a pass is the plan's.
@@ -128,10 +135,10 @@ def draw_and_derive(plan: Plan, source: Source, random: Random, progress: Progre
         due = [step for step in plan.steps if plan.passes[step.name] == number]
         if not due:
             continue
-        progress(f"reading the data, pass {number} of {passes}" if number else "preparing")
-        data = _guarded(plan, due[0].name, random, partial(read, plan, source, due, values))
+        teller.begin(f"reading the data, pass {number} of {passes}" if number else "preparing")
+        data = _guarded(plan, due[0].name, random, partial(read, plan, source, due, values, teller))
         for step in due:
-            progress(_phase(step))
+            teller.begin(_phase(step))
             work = partial(act, plan, step, data, values, random)
             values[step.name] = _guarded(plan, step.name, random, work)
     return values
@@ -143,13 +150,21 @@ def _phase(step: Step) -> str:
     return f"working on {step.name!r}" + (", which may take long: it draws until it is done" if waits else "")
 
 
-def read(plan: Plan, source: Source, due: list[Step], values: Mapping[str, Kind]) -> PrivateData:
+def read(
+    plan: Plan, source: Source, due: list[Step], values: Mapping[str, Kind], teller: Teller = SILENT
+) -> PrivateData:
     """The statistics of all releases that are due, in one pass over the data."""
     rows = with_released_norm(plan, values).rows
-    wanted = {statistic for step in due for statistic in statistics_of(step, values)}
+    wanted = list({statistic for step in due for statistic in statistics_of(step, values)})
     for statistic in wanted:
         _check_again(statistic, rows)
-    return PrivateData(rows, statistics=accumulate(source.blocks(), list(wanted), rows) if wanted else {})
+    if not wanted:
+        return PrivateData(rows, statistics={})
+    if source.partitions is not None:
+        tell = teller.partitions if teller.listens else None
+        return PrivateData(rows, statistics=source.partitions.accumulate(wanted, rows, source.meter, tell))
+    blocks = teller.reading(source, source.blocks(), count_rows=rows.neighbors == "replace")
+    return PrivateData(rows, statistics=accumulate(blocks, wanted, rows))
 
 
 def _check_again(statistic: Statistic, rows: Rows) -> None:
@@ -181,13 +196,6 @@ def statistics_of(step: Step, values: Mapping[str, Kind]) -> tuple[Statistic, ..
     """What a step reads. Its other inputs may come from the same pass, so only these references are resolved."""
     reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
     return tuple(resolve(statistic, values) for statistic in reads)
-
-
-def _tell(progress: Progress | None, phase: str) -> None:
-    """Tell the phase to whoever wants to know; what is paid for is not lost because they fail."""
-    with suppress(Exception):
-        if progress is not None:
-            progress(phase)
 
 
 def with_released_norm(plan: Plan, values: Mapping[str, Kind]) -> Plan:

@@ -62,7 +62,7 @@ class Experiment:
     def released(self, pair: int, other: bool, random: Random) -> dict[str, Kind]:
         """The values of all steps, drawn anew."""
         if not self.one_pass:
-            return runner.draw_and_derive(self.plan, self._source(pair, other), random, lambda _: None)
+            return runner.draw_and_derive(self.plan, self._source(pair, other), random)
         values: dict[str, Kind] = {}
         for step in self.plan.steps:
             values[step.name] = runner.act(self.plan, step, self.data(pair, other), values, random)

@@ -6,6 +6,8 @@ for blocks, which is after the charge. One module for each way in:
 - ``arrays``: NumPy arrays, memory maps, dictionaries of columns;
 - ``tables``: which of the following is for which table: ``frames`` (pandas, polars), ``files`` (Parquet), ``csv``,
   ``arrow`` (tables and streams, and the one conversion from Arrow to NumPy);
+- ``queries``: relations of DuckDB, and SQL on a database;
+- ``cluster``: arrays and data frames of Dask, whose statistics are computed where the partitions are;
 - ``reading`` and ``changes``: what they share, and how data that does not stand still is noticed.
 """
 
@@ -21,6 +23,7 @@ from dpframe.errors import DataError
 from dpframe.private import Redacted
 from dpframe.rows import Rows
 from dpframe.sources.arrays import ALLOWED, is_columns, open_array
+from dpframe.sources.cluster import Partitions, is_dask, open_dask
 from dpframe.sources.reading import Meter, Opened, Raw, what
 from dpframe.sources.tables import is_table, open_table
 
@@ -38,6 +41,7 @@ class Source(Redacted):
         chunks: opened data, or chunks of it that are opened, and checked against the schema, as they come.
         rows: the promise.
         meter: how far it is read.
+        partitions: where the rows are, if that is elsewhere: statistics are computed there.
     """
 
     dim: int
@@ -45,6 +49,7 @@ class Source(Redacted):
     _chunks: Iterable[Any] = attrs.field(alias="chunks")
     _rows: Rows = attrs.field(alias="rows")
     meter: Meter = attrs.field(factory=Meter)
+    partitions: Partitions | None = None
 
     def blocks(self) -> Iterator[Raw]:
         """Raw rows in blocks of a size that suits the caches, from the beginning each time this is called."""
@@ -80,6 +85,9 @@ def block_rows(dim: int) -> int:
 
 def open_source(data: Any, rows: Rows) -> Source:
     """Check the public schema of a source; no value is read."""
+    if is_dask(data):
+        far = open_dask(data, rows, block_rows)
+        return Source(dim=far.rows.known_dim, one_shot=False, chunks=far, rows=far.rows, partitions=far)
     if isinstance(data, np.ndarray) or is_columns(data) or is_table(data):
         data = [data]
     if isinstance(data, Mapping):

@@ -1,0 +1,308 @@
+"""Dask arrays and data frames: each partition becomes partial statistics where it is, and only totals travel.
+
+The scheduler is the one Dask itself would use: the current client of a cluster, or threads or processes here. Names and
+types come from the collection's own description, before the charge; nothing is computed then. Every partition is
+checked against it when it is read. Totals are exact integers, added up in a tree, and no task changes what it is given:
+another chunking, more workers, or a task that is done again elsewhere gives the same integers.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
+from importlib import import_module
+from typing import Any, TypeVar
+
+import attrs
+import numpy as np
+
+from dpframe.accumulate import Totals
+from dpframe.errors import DataError
+from dpframe.interfaces import Statistic
+from dpframe.private import Chunk, Parts, Redacted
+from dpframe.rows import Rows
+from dpframe.sources.arrays import check_numeric, check_shape, open_array
+from dpframe.sources.frames import open_pandas
+from dpframe.sources.reading import Meter, Opened, Raw, attempt, check_names, declared, is_a, what
+
+FAN_IN = 8  # totals added up by one task
+
+Tell = Callable[[int, int], None]
+T = TypeVar("T")
+
+
+def is_dask(data: Any) -> bool:
+    """Whether this is a collection of Dask, or built of them; nothing is imported to find out."""
+    return hasattr(type(data), "__dask_graph__")
+
+
+def open_dask(data: Any, rows: Rows, size: Callable[[int], int]) -> Partitions:
+    """Check the names and types that a collection says it has; nothing is computed.
+
+    Args:
+        data: an array or a data frame of Dask.
+        rows: the promise.
+        size: the most rows in a block, for a number of coordinates.
+    """
+    if is_a(data, "dask.array", "Array"):
+        if not isinstance(data._meta, np.ndarray) or isinstance(data._meta, np.ma.MaskedArray):
+            raise DataError(f"a dask.array of {what(data._meta)} cannot be read; its chunks must be NumPy arrays.")
+        check_numeric(data.dtype, "the array")
+        if data.ndim == 2 and math.isnan(data.shape[1]):
+            raise DataError("the number of columns of the dask.array is not known; see its compute_chunk_sizes().")
+        check_shape(data.shape, rows)
+        rows = rows if rows.dim is not None else rows.bind(int(data.shape[1]))
+        return Partitions(data, rows, Partition(rows, size(rows.known_dim), {"": data.dtype}))
+    if is_a(data, "dask.dataframe", "DataFrame") and is_a(data._meta, "pandas", "DataFrame"):
+        columns, meta = declared(rows), data._meta
+        check_names(meta.columns, columns, "the data frame")
+        most = size(rows.known_dim)
+        open_pandas(meta, columns, most)
+        return Partitions(
+            data, rows, Partition(rows, most, {column.name: meta[column.name].dtype for column in columns})
+        )
+    raise DataError(
+        f"{what(data)} cannot be read. Of Dask, pass a two-dimensional dask.array of NumPy arrays or a dask.dataframe "
+        "of pandas frames."
+    )
+
+
+@attrs.frozen(repr=False, eq=False)
+class Partition(Redacted):
+    """What is known of every partition, wherever it is opened.
+
+    Args:
+        rows: the promise, with its dimension.
+        size: the most rows in a block.
+        types: the types that the collection said it has, by column; of an array the only one.
+    """
+
+    rows: Rows
+    size: int
+    types: dict[str, Any]
+
+    def open(self, index: int, part: Any) -> Opened:
+        """Check a partition against what was said of it, before its cells are read."""
+        try:
+            if "" in self.types:
+                return self._open_array(part)
+            return self._open_frame(part)
+        except DataError as error:
+            raise DataError(f"partition {index} is not what the collection said: {error}") from None
+
+    def _open_array(self, part: Any) -> Opened:
+        if not isinstance(part, np.ndarray) or part.dtype != self.types[""]:
+            found = part.dtype if isinstance(part, np.ndarray) else what(part)
+            raise DataError(f"it holds {found} instead of {self.types['']}.")
+        return open_array(part, self.rows, lambda _: self.size)
+
+    def _open_frame(self, part: Any) -> Opened:
+        if not is_a(part, "pandas", "DataFrame"):
+            raise DataError(f"it is {what(part)} instead of a pandas frame.")
+        columns = declared(self.rows)
+        check_names(part.columns, columns, "the frame")
+        for column in columns:
+            found, said = part[column.name].dtype, self.types[column.name]
+            if found != said and not found.name == said.name == "category":  # whose levels may be unknown before
+                raise DataError(f"column {column.name!r} holds {found} instead of {said}.")
+        return open_pandas(part, columns, self.size)
+
+
+@attrs.frozen(repr=False, eq=False)
+class Partitions(Redacted):
+    """An opened collection of Dask, with its partitions in order, numbered from 0.
+
+    Args:
+        collection: the array or data frame.
+        rows: the promise, with its dimension.
+        partition: what is known of each partition.
+    """
+
+    _collection: Any = attrs.field(alias="collection")
+    rows: Rows
+    partition: Partition
+
+    def delayed(self) -> list[Any]:
+        """The partitions, one delayed object each; planning them may compute, so this comes after the charge."""
+        if "" not in self.partition.types:
+            return list(self._collection[list(self.partition.types)].to_delayed())
+        return list(self._collection.rechunk({1: -1}).to_delayed().ravel())
+
+    def __iter__(self) -> Iterator[Opened]:
+        """One partition after the other, brought here: for whoever must see the rows themselves."""
+        for index, part in enumerate(_withheld(self.delayed)):
+            yield Opened(partial(self._read, index, part))
+
+    def _read(self, index: int, part: Any, meter: Meter) -> Iterator[Raw]:
+        return self.partition.open(index, _withheld(part.compute)).read(meter)
+
+    def accumulate(
+        self, statistics: Sequence[Statistic], rows: Rows, meter: Meter, tell: Tell | None = None
+    ) -> dict[Statistic, Parts]:
+        """Exact totals of the statistics over all partitions.
+
+        Args:
+            statistics: what is asked of the rows.
+            rows: the promise, with its norm known.
+            meter: is told the number of rows, so that passes can be compared.
+            tell: is told how many partitions are done, and of how many; both are public.
+        """
+        meter.start()
+        job = Job(tuple(statistics), rows, self.partition)
+        found: Share | Failure = _withheld(lambda: _computed(self.delayed(), job, tell))
+        if isinstance(found, Failure):
+            raise DataError(found.words)
+        meter.rows = found.rows
+        meter.finish()
+        return found.totals.exact()
+
+
+# -- on the workers ----------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(repr=False, eq=False)
+class Job(Redacted):
+    """What every task needs to know."""
+
+    statistics: tuple[Statistic, ...]
+    rows: Rows
+    partition: Partition
+    version: str = attrs.field(factory=lambda: import_module("dpframe").__version__)
+
+
+@attrs.frozen(repr=False, eq=False)
+class Share(Redacted):
+    """The totals of some partitions. Private data: no noise has been added."""
+
+    totals: Totals
+    rows: int
+
+
+@attrs.frozen
+class Failure:
+    """Why a partition could not be read, in words that hold no data. It is a result like any other: a task that raises
+    would have its arguments written to the worker's log."""
+
+    words: str
+
+
+def share_of(job: Job, index: int, part: Any) -> Share | Failure:
+    """The totals of one partition, or why there are none."""
+    try:
+        version = import_module("dpframe").__version__
+        if version != job.version:
+            return Failure(f"a worker has dpframe {version}; the run has {job.version}. Both must be the same.")
+        totals, meter = Totals(job.statistics, job.rows), Meter()
+        count = 0
+        with (
+            _one_blas_thread,
+            np.errstate(all="ignore"),
+        ):  # a warning, or its being an error, would depend on the data
+            for raw in job.partition.open(index, part).read(meter):
+                count += len(raw) if isinstance(raw, np.ndarray) else len(next(iter(raw.values())))
+                chunk = Chunk(job.rows, job.rows.map(raw))
+                totals.add([statistic.partial(chunk) for statistic in job.statistics])
+        return Share(totals, count)
+    except DataError as error:
+        return Failure(str(error))
+    except Exception as error:
+        return Failure(f"partition {index} could not be read ({type(error).__name__}).")
+
+
+def added(job: Job, shares: Sequence[Share | Failure]) -> Share | Failure:
+    """The totals of several shares, which stay as they are: they may be needed again."""
+    totals, rows = Totals(job.statistics, job.rows), 0
+    for share in shares:
+        if isinstance(share, Failure):
+            return share
+        totals.merge(share.totals)
+        rows += share.rows
+    return Share(totals, rows)
+
+
+class _OneBlasThread:
+    """One BLAS thread while any task of this process computes. The limit is the process's own: the first task sets it,
+    and the last one takes it back."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._tasks = 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._tasks += 1
+            if self._tasks == 1:
+                self._limit = _blas().limit(limits=1, user_api="blas")
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._tasks -= 1
+            if self._tasks == 0:
+                self._limit.restore_original_limits()
+
+
+_one_blas_thread = _OneBlasThread()
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+# -- the graph, and who computes it ------------------------------------------------------------------------------------
+
+
+def _computed(parts: Iterable[Any], job: Job, tell: Tell | None) -> Any:
+    """Build the tree of tasks and have it computed. Keys are random: Dask's own would be hashes of private objects."""
+    delayed, token = import_module("dask").delayed, uuid.uuid4().hex
+    known = delayed(job, pure=False, traverse=False, name=f"dpframe-job-{token}")
+
+    def task(work: Callable[..., Any], what: str, *arguments: Any) -> Any:
+        return delayed(work, pure=False)(*arguments, dask_key_name=f"dpframe-{what}-{token}-{next(numbers)}")
+
+    numbers = iter(range(1 << 62))
+    leaves = [task(share_of, "read", known, index, part) for index, part in enumerate(parts)]
+    level = leaves or [task(added, "add", known, [])]
+    while len(level) > 1:
+        level = [task(added, "add", known, level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
+    scheduler = import_module("dask.base").get_scheduler(collections=level)
+    client = getattr(scheduler, "__self__", None)
+    if is_a(client, "distributed", "Client"):
+        return _on_cluster(client, level[0], [task(_done, "done", leaf) for leaf in leaves], tell)
+    return _here(level[0], [leaf.key for leaf in leaves], tell)
+
+
+def _done(share: Share | Failure) -> None:
+    """Marks a partition as done, so that its share need not be kept for that."""
+
+
+def _on_cluster(client: Any, total: Any, marks: list[Any], tell: Tell | None) -> Any:
+    if tell is None:
+        return client.compute(total).result()
+    future, *marked = client.compute([total, *marks])
+    for done, _ in enumerate(import_module("distributed").as_completed(marked), start=1):
+        tell(done, len(marked))
+    return future.result()
+
+
+def _here(total: Any, keys: list[str], tell: Tell | None) -> Any:
+    left = set(keys)
+
+    def count(key: Any, *_: Any) -> None:
+        if tell is not None and key in left:
+            left.remove(key)
+            tell(len(keys) - len(left), len(keys))
+
+    with import_module("dask.callbacks").Callback(posttask=count):
+        return total.compute()
+
+
+def _withheld(work: Callable[[], T]) -> T:
+    """Let Dask work; what it or a worker raises loses its words, which may hold a cell."""
+    return attempt(work, "Dask could not compute the data: a task failed, or its workers died; their logs say more")
