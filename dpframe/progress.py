@@ -13,6 +13,7 @@ from dpframe.errors import PlanError
 
 if TYPE_CHECKING:
     from dpframe.sources import Source
+    from dpframe.sources.reading import Meter
 
 INTERVAL = 0.2  # seconds between two events of one phase
 
@@ -104,16 +105,18 @@ class Teller:
         self._tell(Progress(phase))
 
     def reading(self, source: Source, blocks: Iterable[T], *, count_rows: bool) -> Iterator[T]:
-        """The blocks of a source; whoever listens is told of them after they are read."""
+        """The blocks of a source; whoever listens is told how much of it was read, of rows only where these count."""
         for block in blocks:
+            self._tell_read(source.meter, count_rows)
             yield block
-            if self._is_due:
-                meter = source.meter
-                known = {} if meter.total_bytes is None else {"bytes": meter.bytes, "total_bytes": meter.total_bytes}
-                if count_rows:
-                    known["rows"] = meter.rows
-                if known:
-                    self._tell(Progress(self._phase, **known))
+        self._tell_read(source.meter, count_rows)
+
+    def _tell_read(self, meter: Meter, count_rows: bool) -> None:
+        known = {} if meter.total_bytes is None else {"bytes": meter.bytes, "total_bytes": meter.total_bytes}
+        if count_rows:
+            known["rows"] = meter.rows
+        if known and self._is_due:
+            self._tell(Progress(self._phase, **known))
 
     def partitions(self, done: int, total: int) -> None:
         """So many partitions of a collection are done."""

@@ -9,20 +9,19 @@ another chunking, more workers, or a task that is done again elsewhere gives the
 from __future__ import annotations
 
 import math
-import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 from typing import Any, TypeVar
 
 import attrs
 import numpy as np
 
-from dpframe.accumulate import Totals
+from dpframe.accumulate import Totals, _blas
 from dpframe.errors import DataError
 from dpframe.interfaces import Statistic
-from dpframe.private import Chunk, Parts, Redacted
+from dpframe.private import Parts, Redacted
 from dpframe.rows import Rows
 from dpframe.sources.arrays import check_numeric, check_shape, open_array
 from dpframe.sources.frames import open_pandas
@@ -195,16 +194,11 @@ def share_of(job: Job, index: int, part: Any) -> Share | Failure:
         version = import_module("dpframe").__version__
         if version != job.version:
             return Failure(f"a worker has dpframe {version}; the run has {job.version}. Both must be the same.")
-        totals, meter = Totals(job.statistics, job.rows), Meter()
-        count = 0
-        with (
-            _one_blas_thread,
-            np.errstate(all="ignore"),
-        ):  # a warning, or its being an error, would depend on the data
-            for raw in job.partition.open(index, part).read(meter):
+        totals, count = Totals(job.statistics, job.rows), 0
+        with one_blas_thread():
+            for raw in job.partition.open(index, part).read(Meter()):
                 count += len(raw) if isinstance(raw, np.ndarray) else len(next(iter(raw.values())))
-                chunk = Chunk(job.rows, job.rows.map(raw))
-                totals.add([statistic.partial(chunk) for statistic in job.statistics])
+                totals.read(raw)
         return Share(totals, count)
     except DataError as error:
         return Failure(str(error))
@@ -223,36 +217,10 @@ def added(job: Job, shares: Sequence[Share | Failure]) -> Share | Failure:
     return Share(totals, rows)
 
 
-class _OneBlasThread:
-    """One BLAS thread while any task of this process computes. The limit is the process's own: the first task sets it,
-    and the last one takes it back."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._tasks = 0
-        self._limit: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self._tasks += 1
-            if self._tasks == 1:
-                self._limit = _blas().limit(limits=1, user_api="blas")
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._tasks -= 1
-            if self._tasks == 0:
-                self._limit.restore_original_limits()
-
-
-_one_blas_thread = _OneBlasThread()
-
-
-@cache
-def _blas() -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
+def one_blas_thread() -> Any:
+    """One thread for each task. The limit is a process's own, so that here it is set around all tasks together; the
+    workers of a cluster start with it."""
+    return _blas().limit(limits=1, user_api="blas")
 
 
 # -- the graph, and who computes it ------------------------------------------------------------------------------------
@@ -299,7 +267,7 @@ def _here(total: Any, keys: list[str], tell: Tell | None) -> Any:
             left.remove(key)
             tell(len(keys) - len(left), len(keys))
 
-    with import_module("dask.callbacks").Callback(posttask=count):
+    with one_blas_thread(), import_module("dask.callbacks").Callback(posttask=count):
         return total.compute()
 
 
