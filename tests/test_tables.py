@@ -241,6 +241,8 @@ AGAIN: dict[str, Callable[[Path], Any]] = {
     "CSV, path as text": lambda path: str(csv_file(path / "T.CSV")),
     "CSV, all quoted": lambda path: csv_file(path / "t.csv", quoting=csv.QUOTE_ALL),
     "CSV, Unix lines": lambda path: csv_file(path / "t.csv", lineterminator="\n"),
+    "DuckDB": lambda _: relation(),
+    "DuckDB over pandas": lambda path: connection().from_df(pandas(sex="string")[[*table()]]),
     "frames as chunks": lambda _: [pandas()[:60], polars()[60:100], arrow().slice(100, 11), pandas()[111:]],
     "paths as chunks": lambda path: [
         written(path / "0.parquet", arrow().slice(0, 99)),
@@ -255,8 +257,6 @@ ONCE: dict[str, Callable[[Path], Any]] = {
     "Arrow reader": lambda _: reader(),
     "Arrow reader, single rows": lambda _: reader(1),
     "Arrow stream": lambda _: Capsule(),
-    "DuckDB": lambda _: relation(),
-    "DuckDB over pandas": lambda path: connection().from_df(pandas(sex="string")[[*table()]]),
     "list with a reader": lambda _: [arrow().slice(0, 0), reader()],
     "iterator of frames": lambda _: iter([pandas()[:60], pandas()[60:]]),
     "reader of a dataset": lambda _: ds.dataset(arrow()).scanner(filter=ds.field("extra").is_valid()).to_reader(),
