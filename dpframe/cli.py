@@ -297,7 +297,7 @@ def _progress() -> Iterator[Callable[[str], None] | None]:
     if not console.is_terminal:
         yield None
         return
-    with console.status("looking") as status:
+    with console.status("simulating") as status:
         yield status.update
 
 

@@ -7,6 +7,7 @@ import io
 import os
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import partial
@@ -473,7 +474,7 @@ def test_opening_looks_at_no_cell_in_memory() -> None:
 
 def test_nothing_is_imported_unless_needed(tmp_path: Path) -> None:
     path = csv_file(tmp_path / "t.csv")
-    heavy = ["pyarrow", "pandas", "polars", "duckdb"]
+    heavy = ["pyarrow", "pandas", "polars", "duckdb", "dask", "distributed"]
     code = f"""
 import sys, dpframe as dp, numpy as np
 columns = [dp.Column("age", 17, 90)]
@@ -528,6 +529,28 @@ def test_a_long_file_needs_no_more_memory(tmp_path: Path) -> None:
     arrows, more = map(int, done.stdout.split())
     assert arrows < size / 3
     assert more < size / 3
+
+
+def test_a_stream_is_read_batch_by_batch() -> None:
+    """Of a hundred batches only a few are there at any time: the stream does not run ahead, nothing is kept."""
+    alive: list[int] = [0]
+    most = 0
+
+    def gone() -> None:
+        alive[0] -= 1
+
+    def batches() -> Iterator[Any]:
+        for _ in range(100):
+            cells = np.zeros(1000)
+            alive[0] += 1
+            weakref.finalize(cells, gone)
+            yield pa.record_batch({"age": pa.array(cells)})  # which holds on to the cells
+
+    stream = pa.RecordBatchReader.from_batches(pa.schema({"age": pa.float64()}), batches())
+    for block in sources.open_source(stream, AGE).blocks():
+        assert 1000 == len(block["age"])
+        most = max(most, alive[0])
+    assert 1 <= most <= 4
 
 
 def test_a_csv_file_is_read_in_pieces(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
