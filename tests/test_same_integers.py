@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -15,6 +13,7 @@ import pytest
 import dpframe as dp
 from dpframe import runner
 from dpframe.sources import open_source
+from tests.workers import dying, failing, load
 
 pa: Any = pytest.importorskip("pyarrow")
 pd: Any = pytest.importorskip("pandas")
@@ -154,24 +153,13 @@ def test_the_comparison_sees_a_difference() -> None:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    """Two processes of one thread; a worker that dies is replaced."""
+    """Two processes of one thread, on any free port; a worker that dies is replaced."""
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "60s"}),
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
-
-
-def load(part: Any, killed: Path | None) -> Any:
-    """A partition; the first worker that is asked for the one with a witness dies in the middle of it."""
-    if killed is not None:
-        try:
-            killed.touch(exist_ok=False)
-        except FileExistsError:
-            return part
-        os.kill(os.getpid(), signal.SIGKILL)
-    return part
 
 
 def witnesses(count: int, folder: Path | None) -> list[Path | None]:
@@ -236,14 +224,6 @@ def test_a_worker_that_is_killed_with_chunks_of_any_size(
 
 
 # -- what fails on a cluster -------------------------------------------------------------------------------------------
-
-
-def dying(part: Any) -> Any:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def failing(part: Any) -> Any:
-    raise ValueError("the cell hush-hush")
 
 
 @pytest.mark.parametrize(("work", "name"), [(failing, "ValueError"), (dying, "KilledWorker")])

@@ -88,11 +88,13 @@ def open_relation(relation: Any, columns: Declared, size: int) -> Opened:
     check_names(relation.columns, columns, "the query")
     kinds = dict(zip(relation.columns, relation.types, strict=True))
     folded = [name.casefold() for name in kinds]  # DuckDB does not tell upper from lower case
-    for column in columns:
-        if folded.count(column.name.casefold()) > 1:
-            raise DataError(f"the query has more than one column {column.name!r} but for upper and lower case.")
-        why = f"column {column.name!r} of the query holds {kinds[column.name].id}, which Arrow cannot take over"
-        check_schema(attempt(partial(_as_arrow, column.name, kinds[column.name]), why), (column,), "the query")
+    with import_module("duckdb").connect() as nowhere:
+        for column in columns:
+            if folded.count(column.name.casefold()) > 1:
+                raise DataError(f"the query has more than one column {column.name!r} but for upper and lower case.")
+            kind = kinds[column.name]
+            why = f"column {column.name!r} of the query holds {kind.id}, which Arrow cannot take over"
+            check_schema(attempt(partial(_as_arrow, nowhere, column.name, kind), why), (column,), "the query")
     names = ", ".join(map(_quoted, (column.name for column in columns)))
     chosen = attempt(partial(relation.project, names), "DuckDB cannot choose the columns of the query")
 
@@ -104,10 +106,9 @@ def open_relation(relation: Any, columns: Declared, size: int) -> Opened:
     return in_blocks(batches, columns, size)
 
 
-def _as_arrow(name: str, kind: Any) -> Any:
+def _as_arrow(nowhere: Any, name: str, kind: Any) -> Any:
     """The type that a column will have in Arrow, from a table of no rows that has nothing to do with the query."""
-    with import_module("duckdb").connect() as nowhere:
-        return nowhere.sql(f"select cast(null as {kind}) as {_quoted(name)} where false").to_arrow_table().schema
+    return nowhere.sql(f"select cast(null as {kind}) as {_quoted(name)} where false").to_arrow_table().schema
 
 
 def _quoted(name: str) -> str:
