@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe import runner
+from dpframe import progress, runner
 from dpframe.sources import open_source
 from tests.workers import dying, failing, load
 
@@ -221,6 +221,14 @@ def test_a_worker_that_is_killed_with_chunks_of_any_size(
     client: Any, promise: str, make: Callable[[int, Path | None], Any], size: int, tmp_path: Path
 ) -> None:
     check_far(promise, make, size, tmp_path)
+
+
+def test_a_cluster_tells_how_many_partitions_are_done(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "INTERVAL", 0.0)
+    events: list[dp.Progress] = []
+    plan(PROMISES["numbers"]).run(far_array(500, None), progress=events.append)
+    told = [(event.partitions, event.total_partitions) for event in events if event.partitions]
+    assert [(done, 7) for done in range(1, 8)] == told
 
 
 # -- what fails on a cluster -------------------------------------------------------------------------------------------

@@ -156,7 +156,7 @@ class Partitions(Redacted):
             raise DataError(found.words)
         meter.rows = found.rows
         meter.finish()
-        return found.totals.exact()
+        return dict(zip(statistics, found.totals.exact().values(), strict=True))  # what came back are copies
 
 
 # -- on the workers ----------------------------------------------------------------------------------------------------

@@ -38,7 +38,8 @@ def query(sql: str, database: Any = None) -> Query:
     Args:
         sql: one SELECT.
         database: the path of a DuckDB database, which is opened for reading only, or a connection. Without one the
-            query can read files, as in ``select * from 'visits/*.parquet'``.
+            query can read files, as in ``select * from 'visits/*.parquet'``. The query gets a connection of its own,
+            which does not see temporary tables and registered objects: pass ``connection.sql(...)`` for these.
 
     >>> query("select age from people where year = 2025", "clinic.duckdb")
     Query(sql='select age from people where year = 2025')
@@ -63,7 +64,8 @@ def open_query(asked: Query, columns: Declared, size: int) -> Opened:
     statements = attempt(partial(connection.extract_statements, asked.sql), "the query cannot be parsed by DuckDB")
     if [each.type.name for each in statements] != ["SELECT"]:
         raise DataError("a query must be one SELECT, which changes nothing; this is something else, or more than one.")
-    relation = attempt(partial(connection.sql, statements[0]), "DuckDB cannot answer the query on this database")
+    why = "DuckDB cannot answer the query on this database; what is temporary or registered needs connection.sql(...)"
+    relation = attempt(partial(connection.sql, statements[0]), why)
     return open_relation(relation, columns, size)
 
 
