@@ -66,6 +66,7 @@ FILES: dict[str, Callable[[Path], Any]] = {
     "dataset": lambda path: ds.dataset(parquet(path)),
     "CSV": text,
     "memory map": mapped,
+    "column of a memory map": lambda path: {"age": mapped(path)[:, 0]},
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +36,16 @@ def open_array(data: Any, rows: Rows, size: Callable[[int], int]) -> Opened:
     """
     checked = _checked(data, rows)
     columns = checked if isinstance(checked, dict) else {"": checked}
-    stamp = Stamp.of(Path(data.filename)) if isinstance(data, np.memmap) and data.filename is not None else None
+    mapped = [each.filename for each in columns.values() if isinstance(each, np.memmap) and each.filename is not None]
+    stamps = [Stamp.of(Path(name)) for name in dict.fromkeys(mapped)]
     # The bytes of a file are seen by anyone who may list it; those in memory would tell the number of rows.
-    told = stamp is not None or rows.neighbors == "replace"
+    told = len(mapped) == len(columns) or rows.neighbors == "replace"
     most = size(rows.dim or checked.shape[1] if isinstance(checked, np.ndarray) else rows.known_dim)
 
     def read(meter: Meter) -> Iterator[Raw]:
-        with nullcontext() if stamp is None else stamp.unchanged():
+        with ExitStack() as watched:
+            for stamp in stamps:
+                watched.enter_context(stamp.unchanged())
             for start in range(0, len(next(iter(columns.values()))), most):
                 block = {name: np.asarray(cells[start : start + most]) for name, cells in columns.items()}
                 yield block if checked is columns else block[""]
