@@ -273,4 +273,8 @@ def _here(total: Any, keys: list[str], tell: Tell | None) -> Any:
 
 def _withheld(work: Callable[[], T]) -> T:
     """Let Dask work; what it or a worker raises loses its words, which may hold a cell."""
-    return attempt(work, "Dask could not compute the data: a task failed, or its workers died; their logs say more")
+    return attempt(
+        work,
+        "Dask could not compute the data: a task failed (with a KeyError where a partition lacks a column), or its "
+        "workers died; their logs say more",
+    )
