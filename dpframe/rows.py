@@ -145,7 +145,10 @@ class Rows:
             no mapped row exceeds. ``dp.ref("radius")`` takes the released result of an earlier step instead.
         columns: public ranges and levels; without them, rows are arrays of plain numbers.
         center: adds a constant coordinate, so that count, mean and covariance come out of one release.
-        contributions: the most rows any one person has.
+        contributions: the most rows any one person has; with ``person``, the most that count.
+        person: the name of a column of ids, integers or text, that tells who a row belongs to. It is read beside the
+            columns and is no coordinate. Of each person the first ``contributions`` rows count, in the order of the
+            source; others, and rows without an id, contribute nothing. Without it ``contributions`` is a promise.
         dim: the number of coordinates, needed only where neither columns nor the source tell it.
 
     >>> Rows(norm=1.0, neighbors="add-remove").length
@@ -157,6 +160,7 @@ class Rows:
     columns: tuple[Column | Category, ...] | None = attrs.field(default=None, converter=validators.as_tuple)
     center: bool = attrs.field(default=False, validator=validators.boolean)
     contributions: int = attrs.field(default=1, validator=validators.positive_int)
+    person: str | None = attrs.field(default=None, validator=attrs.validators.optional(validators.text))
     dim: int | None = attrs.field(default=None, validator=attrs.validators.optional(validators.positive_int))
 
     def __attrs_post_init__(self) -> None:
@@ -175,6 +179,8 @@ class Rows:
             raise validators.refuse(self, "norm", allowed, self.norm)
         if self.columns is not None:
             self._check_columns(self.columns)
+        if self.person is not None:
+            self._check_person(self.person)
         if self.contributions > MAX_CONTRIBUTIONS:
             raise validators.refuse(self, "contributions", f"at most {MAX_CONTRIBUTIONS}", self.contributions)
         if self.dim is not None and self.dim > lattice.MAX_DIM:
@@ -194,6 +200,18 @@ class Rows:
         if self.dim not in (None, width):
             raise PlanError(f"Rows.dim is {self.dim}, but its columns make {width} coordinates; leave dim out.")
         object.__setattr__(self, "dim", width)
+
+    def _check_person(self, person: str) -> None:
+        if self.columns is None:
+            raise PlanError(
+                f"Rows.person={person!r} names a column of a table, but the rows are arrays of plain numbers. Say "
+                "columns=[...] and pass a table of named columns, or leave person out and promise contributions=."
+            )
+        if any(column.name == person for column in self.columns):
+            raise PlanError(
+                f"Rows.person={person!r} is one of Rows.columns; an id tells who a row belongs to and is not "
+                "released. Leave it out of the columns."
+            )
 
     @property
     def length(self) -> float:

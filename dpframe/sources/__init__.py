@@ -20,6 +20,7 @@ import attrs
 import numpy as np
 
 from dpframe.errors import DataError
+from dpframe.person import Counter, counted
 from dpframe.private import Redacted
 from dpframe.rows import Rows
 from dpframe.sources.arrays import ALLOWED, is_columns, open_array
@@ -52,7 +53,12 @@ class Source(Redacted):
     partitions: Partitions | None = None
 
     def blocks(self) -> Iterator[Raw]:
-        """Raw rows in blocks of a size that suits the caches, from the beginning each time this is called."""
+        """Raw rows that count, in blocks of a size that suits the caches, from the beginning each time."""
+        blocks, person = self.all_blocks(), self._rows.person
+        return blocks if person is None else counted(blocks, person, Counter(self._rows.contributions))
+
+    def all_blocks(self) -> Iterator[Raw]:
+        """All raw rows, with ids where the promise names a column of them."""
         meter = self.meter
         meter.start()
         for chunk in _withholding(self._chunks):

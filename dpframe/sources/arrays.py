@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpframe.errors import DataError
+from dpframe.person import Person, check_dtype
 from dpframe.rows import Category, Rows
 from dpframe.sources.changes import Stamp
 from dpframe.sources.reading import Cells, Meter, Opened, Raw, check_names, declared, what
@@ -72,6 +73,11 @@ def check_shape(shape: tuple[Any, ...], rows: Rows) -> None:
         raise DataError(
             f"the array must be two-dimensional with at least one column; it has shape {('rows', *shape[1:])}."
         )
+    if rows.person is not None:
+        raise DataError(
+            f"an array has no column {rows.person!r} that tells who a row belongs to (person=). Pass a table of named "
+            "columns instead: a dictionary of arrays, a structured array, a data frame or a file."
+        )
     wanted = rows.dim if rows.columns is None else len(rows.columns)
     if wanted is not None and shape[1] != wanted:
         raise DataError(f"the array does not have the {wanted} columns of the plan.")  # a transposed one would tell n
@@ -96,7 +102,9 @@ def _checked_columns(table: Any, rows: Rows) -> Cells:
         _check_unmasked(values)
         if not isinstance(values, np.ndarray) or values.ndim != 1:
             raise DataError(f"column {column.name!r} must be a one-dimensional array.")
-        if isinstance(column, Category) and column.is_text:
+        if isinstance(column, Person):
+            check_dtype(values.dtype, column)
+        elif isinstance(column, Category) and column.is_text:
             if values.dtype.kind not in "UT":
                 raise DataError(f"category {column.name!r} has words as levels; the column holds {values.dtype}.")
         else:

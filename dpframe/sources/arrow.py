@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpframe.errors import DataError
-from dpframe.rows import Category, Column
-from dpframe.sources.reading import Cells, Declared, Meter, Opened, attempt, check_names, pyarrow, what
+from dpframe.person import Person, check_type, from_arrow
+from dpframe.rows import Category
+from dpframe.sources.reading import Cells, Declared, Meter, Opened, Wanted, attempt, check_names, pyarrow, what
 
 Batches = Callable[[Meter], Iterable[Any]]
 
@@ -62,9 +63,12 @@ def check_schema(schema: Any, columns: Declared, where: str = "the table") -> No
         )
 
 
-def _check_type(found: Any, column: Column | Category, holds: str) -> None:
+def _check_type(found: Any, column: Wanted, holds: str) -> None:
     types = pyarrow().types
     inner = found.value_type if types.is_dictionary(found) else found
+    if isinstance(column, Person):
+        check_type(types, inner, holds)
+        return
     text = (types.is_null, types.is_string, types.is_large_string, types.is_string_view)
     number = (types.is_null, types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
     wants_text = isinstance(column, Category) and column.is_text
@@ -78,9 +82,11 @@ def _check_type(found: Any, column: Column | Category, holds: str) -> None:
     raise DataError(f"{holds}; it must hold integers, floats, decimals or truth values. {advice}")
 
 
-def _cells(array: Any, column: Column | Category) -> NDArray[Any]:
+def _cells(array: Any, column: Wanted) -> NDArray[Any]:
     """Arrow cells as NumPy's: the same numbers as a NumPy array of them would give, NaN or another word for a null."""
     arrow, compute = pyarrow(), import_module("pyarrow.compute")
+    if isinstance(column, Person):
+        return from_arrow(arrow, array)
     types = arrow.types
     if types.is_dictionary(array.type):
         values = (array.dictionary, arrow.nulls(1, array.type.value_type))

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpframe.errors import DataError
-from dpframe.rows import Category, Column
+from dpframe.person import Person
+from dpframe.rows import Category
 from dpframe.sources.arrow import words_of
 from dpframe.sources.changes import Stamp
-from dpframe.sources.reading import Cells, Declared, Meter, Opened, attempt
+from dpframe.sources.reading import Cells, Declared, Meter, Opened, Wanted, attempt
 
 CSV_CELLS = 1 << 15  # Python strings held at a time
 LONGEST_CELL = (1 << 31) - 1  # of a CSV file; at a limit the reader would go on inside the cell, and take it for rows
@@ -83,7 +84,9 @@ def _without_returns(line: str) -> str:
     return line if line.find("\r", 0, -2) < 0 else line[:-2].replace("\r", " ") + line[-2:]
 
 
-def _parsed(texts: list[str], column: Column | Category) -> NDArray[Any]:
+def _parsed(texts: list[str], column: Wanted) -> NDArray[Any]:
+    if isinstance(column, Person):
+        return np.array(texts, dtype=object)
     if isinstance(column, Category) and column.is_text:
         codes = {level: code for code, level in enumerate(column.levels)}
         return words_of(np.array([codes.get(text, len(codes)) for text in texts], dtype=np.intp), column)

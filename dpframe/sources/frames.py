@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any
 
 from dpframe.errors import DataError
-from dpframe.rows import Category, Column
+from dpframe.person import Person, from_objects
+from dpframe.rows import Category
 from dpframe.sources.arrow import check_schema, in_blocks
-from dpframe.sources.reading import Declared, Opened, attempt, check_names, is_a, pyarrow
+from dpframe.sources.reading import Declared, Opened, Wanted, attempt, check_names, is_a, pyarrow
 
 
 def open_pandas(frame: Any, columns: Declared, size: int) -> Opened:
@@ -25,9 +26,11 @@ def open_pandas(frame: Any, columns: Declared, size: int) -> Opened:
     return in_blocks(lambda _: (batch for i in parts for batch in table(i, i + size).to_batches()), columns, size)
 
 
-def _from_pandas(series: Any, column: Column | Category) -> Any:
+def _from_pandas(series: Any, column: Wanted) -> Any:
     """A column of a data frame in Arrow; Python objects may be words, of which only the levels are looked at."""
     if series.dtype == object or getattr(series.dtype, "storage", None) == "python":
+        if isinstance(column, Person):
+            return from_objects(pyarrow(), series)
         if isinstance(column, Category) and column.is_text:
             levels = frozenset(column.levels)
             words = [cell if isinstance(cell, str) and cell in levels else None for cell in series]
@@ -40,11 +43,11 @@ def _from_pandas(series: Any, column: Column | Category) -> Any:
 def open_polars(frame: Any, columns: Declared, size: int) -> Opened:
     """A lazy frame is evaluated in batches, by the streaming engine, each time the data is read."""
     polars, stream = sys.modules["polars"], pyarrow().RecordBatchReader.from_stream
-    lazy = is_a(frame, "polars", "LazyFrame")
+    lazy, ordered = is_a(frame, "polars", "LazyFrame"), any(isinstance(column, Person) for column in columns)
     check_names(attempt(frame.collect_schema, "the lazy frame has no schema").names(), columns)
 
     def batches(part: Any) -> Any:
-        return stream(part.collect_batches(chunk_size=size, maintain_order=False) if lazy else part)
+        return stream(part.collect_batches(chunk_size=size, maintain_order=ordered) if lazy else part)
 
     chosen = frame.select([column.name for column in columns])
     empty = polars.DataFrame(schema=chosen.collect_schema())

@@ -12,12 +12,14 @@ import attrs
 from numpy.typing import NDArray
 
 from dpframe.errors import DataError
+from dpframe.person import Person
 from dpframe.private import Redacted
 from dpframe.rows import Category, Column, Rows
 
 Cells = dict[str, NDArray[Any]]
 Raw = NDArray[Any] | Cells
-Declared = tuple[Column | Category, ...]
+Wanted = Column | Category | Person
+Declared = tuple[Wanted, ...]
 T = TypeVar("T")
 
 
@@ -64,10 +66,10 @@ class Opened(Redacted):
 
 
 def declared(rows: Rows) -> Declared:
-    """The columns of a promise, which tables need."""
+    """What a table is read for: the columns of a promise, and the one of ids where it has one."""
     if rows.columns is None:
         raise DataError("a table of named columns needs dp.Rows(columns=[...]) with their public ranges.")
-    return rows.columns
+    return rows.columns if rows.person is None else (*rows.columns, Person(rows.person))
 
 
 def check_names(names: Iterable[Any], columns: Declared, where: str = "the table") -> None:
