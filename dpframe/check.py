@@ -36,6 +36,8 @@ class DataCheck(Printable):
 
     Args:
         rows: how many there are.
+        uncounted: how many are left out because they have no person, or that person has rows enough before them; None
+            where the promise has no ``person``. What follows is about the others.
         dropped: how many have a non-finite entry without a public value, and contribute nothing.
         shortened: how many are longer than the promised norm, and are scaled down; None where the norm is released.
         norms: quantiles of the length of the rows.
@@ -45,6 +47,7 @@ class DataCheck(Printable):
     private: ClassVar[bool] = False
 
     rows: int
+    uncounted: int | None
     dropped: int
     shortened: int | None
     norms: dict[float, float]
@@ -79,7 +82,8 @@ def check(data: Any, rows: Rows) -> DataCheck:
     lengths = np.concatenate(norms) if norms else np.zeros(0)
     kept = lengths[np.isfinite(lengths)]
     return DataCheck(
-        rows=len(lengths),
+        rows=source.meter.rows,
+        uncounted=None if rows.person is None else source.meter.rows - len(lengths),
         dropped=len(lengths) - len(kept),
         shortened=shortened,
         norms={q: float(np.quantile(kept, q)) for q in QUANTILES} if len(kept) else {},

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 NOT_PRIVATE = "NOT PRIVATE"
 NARROW = 90  # below this many columns, tables give way to lists
+LEFT_OUT = "without a person, or beyond the rows that count of each"
 SHOWN = 8  # rows and columns of a matrix that a report shows
 
 
@@ -107,6 +108,7 @@ def render_check(check: DataCheck) -> RenderableType:
     lengths = ", ".join(f"{100 * q:g} % up to {length:.4g}" for q, length in check.norms.items())
     labelled = {
         "Rows": str(check.rows),
+        **({} if check.uncounted is None else {"Left out": f"{check.uncounted} ({LEFT_OUT})"}),
         "Contribute nothing": f"{check.dropped} (a non-finite or unknown cell without a public missing= value)",
         "Scaled down": "depends on the norm to be released"
         if check.shortened is None

@@ -274,9 +274,17 @@ def _accountants(plan: Plan) -> dict[str, float]:
 
 def _protected(rows: Rows) -> str:
     many = "one row" if rows.contributions == 1 else f"up to {rows.contributions} rows"
+    people, public = f"each person, with {many}", "the number of rows is public"
+    if rows.person is not None:
+        people = f"each person, told by {rows.person!r}, of whose rows {_counting(rows)} (enforced)"
+        public = "the numbers of rows, of each person and in all, are public"
     if rows.neighbors == "add-remove":
-        return f"each person, with {many}: whether they are in the data at all, and what their rows say (add-remove)"
-    return f"each person, with {many}: what their rows say; the number of rows is public (replace)"
+        return f"{people}: whether they are in the data at all, and what their rows say (add-remove)"
+    return f"{people}: what their rows say; {public} (replace)"
+
+
+def _counting(rows: Rows) -> str:
+    return "the first counts" if rows.contributions == 1 else f"the first {rows.contributions} count"
 
 
 def _against(plan: Plan) -> str:

@@ -40,7 +40,7 @@ def built_in(rows: Rows) -> list[Pair]:
     One person's rows appear in an empty data set; along the top, second and bottom eigenvector of a large background,
     and across one that has a single direction, where a mechanism that scales with the data hides or shows them; in all
     coordinates at once; and longer than the norm allows, with the sign turned, or with a cell that is not a number,
-    where careless clipping lets them through.
+    where careless clipping lets them through. Where ids tell people apart, the person has a row more than may count.
     """
     top, second, bottom = _directions(rows)
     dense, mirrored = _dense(rows, 1.0), _dense(rows, -1.0)
@@ -78,18 +78,17 @@ def built_in(rows: Rows) -> list[Pair]:
             cosine = -((rows.constant / RADIUS) ** 2)
             opposed = cosine * top + math.sqrt(1 - cosine**2) * second
             settings.append(("a row for the one orthogonal to it with the constant", nothing, top, opposed))
-    return [
-        Pair(
-            name,
-            cells(rows, np.vstack([base, *_person(rows, one)])),
-            cells(rows, np.vstack([base, *_person(rows, other)])),
-        )
-        for name, base, one, other in settings
-    ]
+    return [Pair(name, _with(rows, base, one), _with(rows, base, other)) for name, base, one, other in settings]
 
 
-def _person(rows: Rows, row: FloatArray | None) -> list[FloatArray]:
-    return [] if row is None else [row] * rows.contributions
+def _with(rows: Rows, base: FloatArray, row: FloatArray | None) -> FloatArray | dict[str, NDArray[Any]]:
+    """A background, each row of somebody else, and one person with this row, as often as they may have it."""
+    theirs = [] if row is None else [row] * (rows.contributions + (rows.person is not None))
+    table = cells(rows, np.vstack([base, *theirs]))
+    if rows.person is not None:
+        assert isinstance(table, dict)  # ids stand beside columns
+        table[rows.person][len(base) :] = len(base)
+    return table
 
 
 def _directions(rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -115,7 +114,7 @@ def _length(rows: Rows) -> float:
 
 
 def cells(rows: Rows, coordinates: FloatArray) -> FloatArray | dict[str, NDArray[Any]]:
-    """Rows whose coordinates, once mapped and clipped, are these: cells in the columns' own units."""
+    """Rows whose coordinates, once mapped and clipped, are these: cells in the columns' own units, of a person each."""
     if rows.columns is None:
         return coordinates
     table: dict[str, NDArray[Any]] = {}
@@ -124,6 +123,8 @@ def cells(rows: Rows, coordinates: FloatArray) -> FloatArray | dict[str, NDArray
         block = coordinates[:, at : at + len(column.labels)]
         at += len(column.labels)
         table[column.name] = _column_cells(column, block)
+    if rows.person is not None:
+        table[rows.person] = np.arange(len(coordinates))
     return table
 
 
