@@ -94,6 +94,7 @@ class Ledger(Printable):
         neighbors: str,
         accountant: str | None = None,
         contributions: int = 1,
+        person: str | None = None,
     ) -> Dataset:
         """Add a data set. Its terms are fixed for ever.
 
@@ -103,8 +104,9 @@ class Ledger(Printable):
             neighbors: "add-remove" or "replace", as in `dp.Rows`.
             accountant: "zcdp", "gdp" (Gaussian releases only) or "pure"; unless said, "zcdp", or "pure" with delta=0.
             contributions: the most rows that one person has, as in `dp.Rows`.
+            person: the column of ids that every plan enforces this by, as in `dp.Rows`; unless said, it is a promise.
         """
-        content = terms(budget, neighbors, accountant, contributions)
+        content = terms(budget, neighbors, accountant, contributions, person)
         check_name(name)
         with self._writing() as transaction:
             for other in self._names(transaction):

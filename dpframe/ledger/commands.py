@@ -30,6 +30,9 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     create.add_argument("--neighbors", required=True, help="add-remove or replace; plans must say the same")
     create.add_argument("--accountant", help="zcdp, gdp or pure (default: zcdp, or pure where delta is 0)")
     create.add_argument("--contributions", type=int, default=1, help="the most rows of one person (default: 1)")
+    create.add_argument(
+        "--person", metavar="COLUMN", help="the column of ids that enforces it; plans must say the same"
+    )
     add("show", _show, "every data set, and what is left of it")
     history = add("history", _history, "every entry")
     history.add_argument("--dataset", metavar="NAME", help="only those of one data set")
@@ -62,7 +65,7 @@ def _create(arguments: argparse.Namespace) -> None:
 
     budget = Budget(epsilon=arguments.epsilon, delta=arguments.delta)
     check_name(arguments.dataset)
-    terms(budget, arguments.neighbors, arguments.accountant, arguments.contributions)  # before a file is made
+    terms(budget, arguments.neighbors, arguments.accountant, arguments.contributions, arguments.person)  # before a file
     ledger = Ledger.create(arguments.ledger, key=_key(arguments.key_file), exist_ok=True)
     ledger.add(
         arguments.dataset,
@@ -70,6 +73,7 @@ def _create(arguments: argparse.Namespace) -> None:
         neighbors=arguments.neighbors,
         accountant=arguments.accountant,
         contributions=arguments.contributions,
+        person=arguments.person,
     )
     _print(ledger, arguments)
 

@@ -47,6 +47,7 @@ class Dataset:
         name: its name in the ledger.
         neighbors: the neighbouring relation that every plan must have.
         contributions: the most rows that one person has; plans must say the same.
+        person: the column of ids that plans must enforce it by; None where it is a promise.
         runs: how many runs were charged.
         modelled: how many of them have releases that are private under a model only, which no figure here includes.
         total: the exact sum of their costs, in the accountant's own measure.
@@ -56,6 +57,7 @@ class Dataset:
     name: str
     neighbors: str
     contributions: int
+    person: str | None
     runs: int
     modelled: int
     total: Fraction
@@ -71,6 +73,7 @@ class Dataset:
                 name=terms.dataset,
                 neighbors=fixed["neighbors"],
                 contributions=fixed["contributions"],
+                person=fixed.get("person"),
                 runs=state["runs"],
                 modelled=state["modelled"],
                 total=Fraction(state["total"]),
@@ -137,6 +140,7 @@ class Dataset:
         for field, asked, fixed in (
             ("neighbors", rows.neighbors, self.neighbors),
             ("contributions", rows.contributions, self.contributions),
+            ("person", rows.person, self.person),
         ):
             if asked != fixed:
                 raise PlanError(
@@ -152,6 +156,7 @@ class Dataset:
             "accountant": self.accountant,
             "neighbors": self.neighbors,
             "contributions": self.contributions,
+            "person": self.person,
             "runs": self.runs,
             "modelled": self.modelled,
             **({"caveat": self.caveat} if self.caveat else {}),
@@ -173,7 +178,7 @@ def caveat(modelled: int, runs: int) -> str:
     return f"{NOT_WORST_CASE}: {modelled} of {runs} runs rest on a model of the data, which no sum includes"
 
 
-def terms(budget: Any, neighbors: Any, accountant: str | None, contributions: Any) -> dict[str, Any]:
+def terms(budget: Any, neighbors: Any, accountant: str | None, contributions: Any, person: Any) -> dict[str, Any]:
     """The content of the entry that adds a data set; raises PlanError where the terms make no sense."""
     if type(budget) is not Budget:  # not what was spent under a model, which says more
         raise PlanError(f"budget must be a dp.Budget; got {type(budget).__name__}.")
@@ -181,12 +186,15 @@ def terms(budget: Any, neighbors: Any, accountant: str | None, contributions: An
         raise PlanError(f"neighbors must be one of {', '.join(map(repr, NEIGHBORS))}; got {neighbors!r}.")
     if not validators.is_int(contributions) or not 1 <= contributions <= MAX_CONTRIBUTIONS:
         raise PlanError(f"contributions must be an integer from 1 to {MAX_CONTRIBUTIONS}; got {contributions!r}.")
+    if not (person is None or isinstance(person, str)):
+        raise PlanError(f"person must be the name of a column of ids; got {person!r}.")
     chosen = Filter.of(budget, Filter.default(budget) if accountant is None else accountant)
     return {
         "budget": attrs.asdict(budget),
         "accountant": chosen.accountant.name,
         "neighbors": neighbors,
         "contributions": int(contributions),
+        **({} if person is None else {"person": person}),
         "capacity": str(chosen.capacity),
         "total": "0",
         "runs": 0,

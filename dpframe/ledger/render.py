@@ -35,6 +35,10 @@ def render_ledger(place: str, head: str, datasets: Sequence[Dataset]) -> Rendera
     return Group(*parts, Text(), Text(f"Head: {head}", style="dim"))
 
 
+def _by(person: str | None) -> str:
+    return "" if person is None else f", enforced by {person!r}"
+
+
 def described(dataset: Dataset) -> dict[str, str]:
     """A data set in words."""
     runs, rows = counted(dataset.runs, "run"), counted(dataset.contributions, "row")
@@ -44,7 +48,7 @@ def described(dataset: Dataset) -> dict[str, str]:
         "Spent": f"epsilon={told(dataset.spent.epsilon)} over {runs}",
         **({"Besides": sentence(dataset.caveat)} if dataset.caveat else {}),
         "Fits": f"a plan of up to epsilon={told(dataset.remaining.epsilon, up=False)} at the same delta",
-        "People": f"{dataset.neighbors}, at most {rows} each",
+        "People": f"{dataset.neighbors}, at most {rows} each" + _by(dataset.person),
     }
 
 
@@ -113,7 +117,10 @@ def _details(kind: str, content: dict[str, Any]) -> str:
         case "dataset":
             budget = content["budget"]
             limit = f"epsilon={told(budget['epsilon'])}, delta={told(budget['delta'])}"
-            return f"{limit}, {content['accountant']}, {content['neighbors']}, contributions={content['contributions']}"
+            return (
+                f"{limit}, {content['accountant']}, {content['neighbors']}, contributions={content['contributions']}"
+                + (f", person={content['person']!r}" if "person" in content else "")
+            )
         case "reserved":
             losses = [read(loss) for parts in content["losses"].values() for loss in parts]
             summed = ", ".join(str(loss) for loss in losses if not isinstance(loss, ModelBased)) or "nothing"

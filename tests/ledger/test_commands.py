@@ -75,12 +75,13 @@ def test_create_adds_data_sets_and_makes_no_file_for_terms_that_make_no_sense(
     assert "neighbors must be one of 'add-remove', 'replace'; got 'swap'" in err
     code, _, err = dpframe(*CREATE, "--neighbors", "replace", "--accountant", "pld", capsys=capsys)
     assert (1, False) == (code, Path("budget.db").exists())
-    terms = ("--neighbors", "replace", "--accountant", "gdp", "--contributions", "2", "--json")
+    terms = ("--neighbors", "replace", "--accountant", "gdp", "--contributions", "2", "--person", "id", "--json")
     for name in ("a", "b"):
         code, out, _ = dpframe(*CREATE, *terms, "--dataset", name, capsys=capsys)
         assert 0 == code
     assert ["a", "b"] == [each["name"] for each in json.loads(out)["datasets"]]
-    assert ("gdp", 2) == tuple(json.loads(out)["datasets"][1][key] for key in ("accountant", "contributions"))
+    fixed = json.loads(out)["datasets"][1]
+    assert ("gdp", 2, "id") == (fixed["accountant"], fixed["contributions"], fixed["person"])
     code, _, err = dpframe(*CREATE, *terms, "--dataset", "A", capsys=capsys)
     assert 1 == code
     assert "has a data set 'a' already" in err

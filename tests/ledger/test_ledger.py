@@ -187,6 +187,22 @@ def test_a_plan_that_promises_otherwise_is_refused(
     assert [] == kinds(ledger)
 
 
+def test_people_are_told_apart_by_the_same_ids_in_every_plan(path: Path, ledger: dp.Ledger) -> None:
+    table = {"x": np.array([0.1, 0.2]), "id": np.array([1, 1]), "household": np.array([7, 7])}
+    rows = dp.Rows(columns=[dp.Column("x", 0, 1)], neighbors="add-remove", person="id")
+    with pytest.raises(dp.PlanError, match=r"has person=None, but the plan has person='id'.*Nothing was charged"):
+        plan(rows=rows).run(table, ledger=path, dataset=NAME)
+    ledger.add("by id", budget=BUDGET, neighbors="add-remove", person="id")
+    for other in (None, "household"):
+        with pytest.raises(dp.PlanError, match="has person='id', but the plan has person="):
+            plan(rows=attrs.evolve(rows, person=other)).run(table, ledger=path, dataset="by id")
+    plan(rows=rows).run(table, ledger=path, dataset="by id")
+    assert (None, "id") == tuple(each.person for each in ledger.datasets())
+    assert "at most 1 row each, enforced by 'id'" in str(ledger)
+    assert "contributions=1, person='id'" in str(ledger.history("by id")).replace("\n", " ")
+    ledger.verify()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -253,6 +269,7 @@ def test_names_in_other_scripts_and_several_data_sets(ledger: dp.Ledger, path: P
         {"neighbors": "swap"},
         {"contributions": 0},
         {"contributions": True},
+        {"person": 3},
         {"accountant": "pld"},
         {"budget": dp.Budget(epsilon=1.0), "accountant": "gdp"},
     ],
