@@ -14,7 +14,6 @@ tells each partition what its people had in those before it, and counters that s
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -22,15 +21,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from dpframe.counts import Counts, Keys
 from dpframe.errors import DataError
 from dpframe.private import Redacted
 from dpframe.validators import is_int
 
 Mask = NDArray[np.bool_]
 
-SMALLEST = 1 << 10  # slots of an empty table
-PLACE_BITS = 22  # of a row in its block
-AT_ONCE = 1 << 20  # keys that are moved to a larger table at a time
+LONGEST = 63  # bytes of a word in the table; longer ones are kept apart, so that they do not make it wide
 
 
 @attrs.frozen
@@ -63,8 +61,9 @@ class Counter(Redacted):
 
     def __init__(self, most: int, start: Tally | None = None) -> None:
         self._most = most
-        self._integers: _Integers | None = _Integers(most)
-        self._words: dict[bytes, int] = {}
+        self._integers: Counts | None = Counts(most, 1)
+        self._words = Counts(most, 1)
+        self._long: dict[bytes, int] = {}
         if start is not None:
             self.add(start)
 
@@ -72,49 +71,64 @@ class Counter(Redacted):
         """Which of the next rows count."""
         numbers, known = _as_integers(ids)
         if numbers is None or self._integers is None:
-            return self._choose_words(ids)
+            return self._choose_words([cell if type(cell) is bytes else _word(cell) for cell in ids.tolist()])
         if known is None:
-            return self._integers.choose(numbers)
+            return self._integers.choose(_keys_of(numbers))
         chosen = np.zeros(len(ids), dtype=np.bool_)
-        chosen[known] = self._integers.choose(numbers[known])
+        chosen[known] = self._integers.choose(_keys_of(numbers[known]))
         return chosen
 
-    def _choose_words(self, ids: NDArray[Any]) -> Mask:
-        self._forget_integers()
-        counts, most = self._words, self._most
-        chosen = bytearray(len(ids))
-        for place, cell in enumerate(ids.tolist()):
-            if word := cell if type(cell) is bytes else _word(cell):
-                seen = counts.get(word, 0)
-                if seen < most:
-                    counts[word] = seen + 1
-                    chosen[place] = 1
-        return np.frombuffer(chosen, dtype=np.bool_)
+    def _choose_words(self, words: list[bytes]) -> Mask:
+        self._turn_to_words()
+        lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
+        chosen = np.zeros(len(words), dtype=np.bool_)
+        short = (0 < lengths) & (lengths <= LONGEST)
+        chosen[short] = self._words.choose(self._keys_of_words(words, lengths)[short])
+        for place in np.flatnonzero(lengths > LONGEST).tolist():
+            seen = self._long.get(words[place], 0)
+            self._long[words[place]] = min(seen + 1, self._most)
+            chosen[place] = seen < self._most
+        return chosen
 
-    def _forget_integers(self) -> None:
+    def _keys_of_words(self, words: list[bytes], lengths: NDArray[np.int64]) -> Keys:
+        """Words in 64-bit pieces, each with a 1 behind it and then zeros; those that are too long are cut."""
+        longest = int(np.minimum(lengths, LONGEST).max(initial=0))
+        if longest // 8 + 1 > self._words.width:
+            self._words.widen(longest // 8 + 1)
+        size = 8 * self._words.width
+        letters = np.array(words, dtype=f"S{size}").view(np.uint8).reshape(len(words), size)
+        letters[np.arange(len(words)), np.minimum(lengths, size - 1)] = 1
+        return letters.view(np.uint64)
+
+    def _turn_to_words(self) -> None:
         """From the first id on that is no integer, integers are words too."""
         if self._integers is not None:
-            tally = self._integers.tally()
-            self._words = dict(zip(map(_word, tally.ids.tolist()), tally.counts.tolist(), strict=True))
-            self._integers = None
+            tally, self._integers = self.tally(), None
+            self.add(tally)
 
     def tally(self) -> Tally:
         """Everybody's count."""
         if self._integers is not None:
-            return self._integers.tally()
-        ids = np.empty(len(self._words), dtype=object)
-        ids[:] = list(self._words)
-        return Tally(ids, np.fromiter(self._words.values(), dtype=np.int64, count=len(self._words)))
+            keys, counts = self._integers.items()
+            return Tally(keys[:, 0].view(np.int64), counts)
+        keys, counts = self._words.items()
+        ids = np.empty(len(keys) + len(self._long), dtype=object)
+        ids[:] = [key.tobytes().rstrip(b"\0")[:-1] for key in keys] + list(self._long)
+        return Tally(ids, np.append(counts, np.fromiter(self._long.values(), dtype=np.int64)))
 
     def add(self, tally: Tally) -> Tally:
         """Count the rows of other data, up to m for each person; what each had before."""
         if tally.ids.dtype != object and self._integers is not None:
-            return self._integers.add(tally)
-        self._forget_integers()
+            return Tally(tally.ids, self._integers.add(_keys_of(tally.ids), tally.counts))
+        self._turn_to_words()
         words = [_word(each) for each in tally.ids.tolist()]
-        found = np.fromiter((self._words.get(word, 0) for word in words), dtype=np.int64, count=len(words))
-        for word, count in zip(words, np.minimum(found + tally.counts, self._most).tolist(), strict=True):
-            self._words[word] = count
+        lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
+        short = lengths <= LONGEST
+        found = np.zeros(len(words), dtype=np.int64)
+        found[short] = self._words.add(self._keys_of_words(words, lengths)[short], tally.counts[short])
+        for place in np.flatnonzero(~short).tolist():
+            found[place] = seen = self._long.get(words[place], 0)
+            self._long[words[place]] = min(seen + int(tally.counts[place]), self._most)
         return Tally(tally.ids, found)
 
 
@@ -133,77 +147,6 @@ def counted(blocks: Iterable[Any], person: str, counter: Counter) -> Iterator[di
             yield {name: cells[chosen] for name, cells in block.items() if name != person}
 
 
-class _Integers:
-    """Counts by integer, in a hash table whose slots are searched for many keys at once.
-
-    A slot holds 0 where it is free, and otherwise one more than the count of its key.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._salt, *self._factors = (np.uint64(secrets.randbits(64) | 1) for _ in range(3))
-        self._used = 0
-        self._make(SMALLEST)
-
-    def _make(self, size: int) -> None:
-        self._keys = np.zeros(size, dtype=np.int64)
-        self._states = np.zeros(size, dtype=np.min_scalar_type(self._most + 1))
-        self._shift = np.uint64(65 - size.bit_length())
-
-    def choose(self, keys: NDArray[Any]) -> Mask:
-        slots = self._slots(keys)
-        places = np.arange(len(slots))
-        by_slot = np.sort((slots << PLACE_BITS) | places)  # many times faster than a stable argsort
-        slots, order = by_slot >> PLACE_BITS, by_slot & ((1 << PLACE_BITS) - 1)
-        first = np.ones(len(slots), dtype=np.bool_)
-        first[1:] = slots[1:] != slots[:-1]
-        ranks = places - np.maximum.accumulate(np.where(first, places, 0))
-        counts = ranks + self._states[slots]  # this row included
-        last = np.append(first[1:], True)[: len(slots)]
-        self._states[slots[last]] = np.minimum(counts[last], self._most) + 1
-        chosen = np.empty(len(slots), dtype=np.bool_)
-        chosen[order] = counts <= self._most
-        return chosen
-
-    def add(self, tally: Tally) -> Tally:
-        slots = self._slots(tally.ids)
-        found = self._states[slots].astype(np.int64) - 1
-        self._states[slots] = np.minimum(found + tally.counts, self._most) + 1
-        return Tally(tally.ids, found)
-
-    def tally(self) -> Tally:
-        used = self._states > 0
-        return Tally(self._keys[used], self._states[used].astype(np.int64) - 1)
-
-    def _slots(self, keys: NDArray[Any]) -> NDArray[np.int64]:
-        """The slot of each key, a new one where it has none."""
-        while 2 * (self._used + len(keys)) > len(self._keys):
-            self._grow()
-        hashes = (keys.view(np.uint64) ^ self._salt) * self._factors[0]
-        hashes ^= hashes >> np.uint64(32)
-        hashes *= self._factors[1]
-        slots = (hashes >> self._shift).astype(np.int64)
-        searching = np.arange(len(keys))
-        while len(searching):
-            at, wanted = slots[searching], keys[searching]
-            free = self._states[at] == 0
-            self._keys[at[free]] = wanted[free]  # where several want one slot, the last of them has it
-            self._states[at[free]] = 1
-            self._used += len(np.unique(at[free]))
-            searching = searching[self._keys[at] != wanted]
-            slots[searching] = (slots[searching] + 1) & (len(self._keys) - 1)
-        return slots
-
-    def _grow(self) -> None:
-        keys, states = self._keys, self._states
-        self._make(2 * len(keys))
-        self._used = 0
-        for start in range(0, len(keys), AT_ONCE):
-            used = states[start : start + AT_ONCE] > 0
-            slots = self._slots(keys[start : start + AT_ONCE][used])
-            self._states[slots] = states[start : start + AT_ONCE][used]
-
-
 # -- ids in tables -----------------------------------------------------------------------------------------------------
 
 
@@ -214,6 +157,10 @@ def _word(cell: Any) -> bytes:
     if isinstance(cell, str):
         return cell.encode("utf-8", "surrogatepass")
     return b"%d" % cell if is_int(cell) else b""
+
+
+def _keys_of(numbers: NDArray[np.int64]) -> Keys:
+    return numbers.view(np.uint64)[:, None]
 
 
 def _as_integers(ids: NDArray[Any]) -> tuple[NDArray[np.int64] | None, Mask | None]:
