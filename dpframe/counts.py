@@ -105,7 +105,7 @@ class Counts:
                 self._keys[at[free]] = wanted[free]  # where several want one slot, the last of them has it
                 self._states[at[free]] = 1
                 self._used += len(np.unique(at[free]))
-            held = self._keys[at]
+            held = np.take(self._keys, at, axis=0)
             other = held[:, 0] != wanted[:, 0]
             for column in range(1, self.width):
                 other |= held[:, column] != wanted[:, column]
