@@ -23,6 +23,7 @@ SECTIONS = {
     "spiked": "spiked",
     "orbit": "orbit",
     "ledger": "ledger",
+    "person": "person",
     "import": "imports",
     "eigen": "eigen",
 }

@@ -27,10 +27,11 @@ class Counts:
     Args:
         most: counts stop here.
         width: the words of a key.
+        unknown: the count of a row whose key was never added, before that row.
     """
 
-    def __init__(self, most: int, width: int) -> None:
-        self.most = most
+    def __init__(self, most: int, width: int, unknown: int = 0) -> None:
+        self.most, self._unknown = most, unknown
         self._factors = np.array([secrets.randbits(64) | 1 for _ in range(2)], dtype=np.uint64)
         self._make(SMALLEST, width)
 
@@ -46,7 +47,7 @@ class Counts:
 
     def choose(self, keys: Keys) -> NDArray[np.bool_]:
         """Count these rows, and tell which of them are among the first of their key."""
-        slots = self._slots(keys)
+        slots = self._slots(keys, self._unknown)
         places = np.arange(len(slots))
         by_slot = np.sort((slots << PLACE_BITS) | places)  # many times faster than a stable argsort
         slots, order = by_slot >> PLACE_BITS, by_slot & ((1 << PLACE_BITS) - 1)
@@ -62,7 +63,7 @@ class Counts:
 
     def add(self, keys: Keys, counts: Numbers) -> Numbers:
         """Add to the counts of keys that all differ; what they were before."""
-        slots = self._slots(keys)
+        slots = self._slots(keys, 0)
         found = self._states[slots].astype(np.int64) - 1
         self._states[slots] = np.minimum(found + counts, self.most) + 1
         return found
@@ -83,18 +84,18 @@ class Counts:
             used = states[start : start + AT_ONCE] > 0
             moved = np.zeros((int(used.sum()), width), dtype=np.uint64)
             moved[:, : keys.shape[1]] = keys[start : start + AT_ONCE][used]
-            self._states[self._found(moved)] = states[start : start + AT_ONCE][used]
+            self._states[self._found(moved, 0)] = states[start : start + AT_ONCE][used]
 
-    def _slots(self, keys: Keys) -> Numbers:
-        """The slot of each key, a new one where it has none."""
+    def _slots(self, keys: Keys, count: int) -> Numbers:
+        """The slot of each key, a new one with this count where it has none."""
         size = len(self._keys)
         while size < 2 * (self._used + len(keys)):
             size *= 2
         if size > len(self._keys):
             self._rebuild(size, self.width)
-        return self._found(keys)
+        return self._found(keys, count)
 
-    def _found(self, keys: Keys) -> Numbers:
+    def _found(self, keys: Keys, count: int) -> Numbers:
         size = len(self._keys)
         slots = self._hashed(keys, size)
         searching = np.arange(len(keys))
@@ -103,7 +104,7 @@ class Counts:
             free = np.flatnonzero(self._states[at] == 0)
             if len(free):
                 self._keys[at[free]] = wanted[free]  # where several want one slot, the last of them has it
-                self._states[at[free]] = 1
+                self._states[at[free]] = count + 1
                 self._used += len(np.unique(at[free]))
             held = np.take(self._keys, at, axis=0)
             other = held[:, 0] != wanted[:, 0]

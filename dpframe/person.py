@@ -8,8 +8,9 @@ are left out before anything else sees them. A row without a person does not cou
 A person is an id as text: the integer 17, the word "17" and the bytes b"17" are one. Ids are kept whole, for if two
 people shared a shortened one, the choice among the rows of one would depend on the other.
 
-In a stream one counter goes along. Partitions that are read apart are counted apart (`Counter.tally`); then `before`
-tells each partition what its people had in those before it, and counters that start there choose the same rows.
+In a stream one counter goes along. Partitions that are read apart are counted apart (`Counter.tally`). Then
+`allotments` tells how many rows of each person may count in each partition, m in all, and counters that are given
+these choose the same rows.
 """
 
 from __future__ import annotations
@@ -56,16 +57,16 @@ class Counter(Redacted):
 
     Args:
         most: how many count at most, m.
-        start: what people had before the first row.
+        allotment: how many may count of each person instead, where that is less; none of anybody else.
     """
 
-    def __init__(self, most: int, start: Tally | None = None) -> None:
-        self._most = most
-        self._integers: Counts | None = Counts(most, 1)
-        self._words = Counts(most, 1)
+    def __init__(self, most: int, allotment: Tally | None = None) -> None:
+        self._most, self._unknown = most, 0 if allotment is None else most
+        self._integers: Counts | None = Counts(most, 1, self._unknown)
+        self._words = Counts(most, 1, self._unknown)
         self._long: dict[bytes, int] = {}
-        if start is not None:
-            self.add(start)
+        if allotment is not None:
+            self.add(Tally(allotment.ids, most - allotment.counts))
 
     def choose(self, ids: NDArray[Any]) -> Mask:
         """Which of the next rows count."""
@@ -85,7 +86,7 @@ class Counter(Redacted):
         short = (0 < lengths) & (lengths <= LONGEST)
         chosen[short] = self._words.choose(self._keys_of_words(words, lengths)[short])
         for place in np.flatnonzero(lengths > LONGEST).tolist():
-            seen = self._long.get(words[place], 0)
+            seen = self._long.get(words[place], self._unknown)
             self._long[words[place]] = min(seen + 1, self._most)
             chosen[place] = seen < self._most
         return chosen
@@ -132,11 +133,15 @@ class Counter(Redacted):
         return Tally(tally.ids, found)
 
 
-def before(tallies: Iterable[Tally], most: int) -> Iterator[Tally]:
-    """For each of several partitions, in their order: what its people had in those before it."""
+def allotments(tallies: Iterable[Tally], most: int) -> Iterator[Tally]:
+    """For each of several partitions, in their order: how many rows of its people may count there.
+
+    They are m in all for each person, whatever the partitions hold when they are read again.
+    """
     counter = Counter(most)
     for tally in tallies:
-        yield counter.add(tally)
+        had = counter.add(tally).counts
+        yield Tally(tally.ids, np.minimum(tally.counts, most - had))
 
 
 def counted(blocks: Iterable[Any], person: str, counter: Counter) -> Iterator[dict[str, NDArray[Any]]]:
@@ -202,11 +207,10 @@ def from_arrow(arrow: Any, array: Any) -> NDArray[Any]:
     """Ids of an Arrow array: integers, masked where some are missing, or bytes and None."""
     types = arrow.types
     if types.is_dictionary(array.type):
-        if types.is_integer(array.type.value_type):
-            return from_arrow(arrow, array.dictionary_decode())
-        words = np.append(from_arrow(arrow, array.dictionary), np.array([None]))
-        codes: NDArray[Any] = array.indices.cast(arrow.int64()).fill_null(len(array.dictionary)).to_numpy()
-        return np.asarray(words[codes])
+        if types.is_string_view(array.type.value_type):
+            words = array.dictionary.cast(arrow.large_string())
+            array = arrow.DictionaryArray.from_arrays(array.indices, words)
+        array = array.dictionary_decode()  # of these rows only: the dictionary may hold everybody
     if types.is_integer(array.type):
         if not array.null_count:
             return np.asarray(array.to_numpy())

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dpframe as dp
-from dpframe.person import Counter, Tally, before, counted
+from dpframe.person import Counter, Tally, allotments, counted
 from dpframe.sources import open_source
 from tests.neighbours import moved
 
@@ -172,7 +172,7 @@ def stream(ids: NDArray[Any], most: int, size: int) -> list[bool]:
 
 
 @pytest.mark.parametrize("most", [1, 3, 300])
-@pytest.mark.parametrize("kind", ["int64", "int8", "uint64", "words", "dated", "objects"])
+@pytest.mark.parametrize("kind", ["int64", "int8", "uint64", "words", "variable width", "long", "objects"])
 def test_the_first_rows_of_each_person_count_in_blocks_of_any_size(most: int, kind: str) -> None:
     rng = np.random.default_rng(most)
     ids = rng.integers(-20, 20, size=9000) if most > 3 else rng.integers(-3000, 3000, size=9000) * 2**48
@@ -181,7 +181,8 @@ def test_the_first_rows_of_each_person_count_in_blocks_of_any_size(most: int, ki
         "int8": ids.astype(np.int8),
         "uint64": ids.astype(np.uint64),
         "words": ids.astype(str),
-        "dated": ids.astype(np.dtypes.StringDType()),
+        "variable width": ids.astype(np.dtypes.StringDType()),
+        "long": lengthened(ids % 250),
         "objects": np.array([str(each).encode() for each in ids.tolist()], dtype=object),
     }
     cells = kinds[kind]
@@ -209,22 +210,43 @@ def test_an_id_is_its_text_whatever_the_type_of_the_column() -> None:
     assert [False, True, False, True] == counter.choose(np.array([17, 18, 18, 19], dtype=np.uint8)).tolist()
 
 
+def tallied(ids: NDArray[Any], most: int) -> Tally:
+    counter = Counter(most)
+    counter.choose(ids)
+    return counter.tally()
+
+
+def lengthened(ids: NDArray[Any]) -> NDArray[Any]:
+    """Words of 1 to 150 bytes, one for each id."""
+    return np.array([str(each) * (1 + each % 50) for each in ids.tolist()], dtype=np.dtypes.StringDType())
+
+
 @pytest.mark.parametrize("most", [1, 2, 5])
 def test_partitions_that_are_counted_apart_choose_the_same_rows(most: int) -> None:
     rng = np.random.default_rng(most)
-    ids = rng.integers(0, 300, size=2000)
-    parts = np.split(ids, [0, 10, 700, 700, 1500])
-    mixed = [part.astype(kind) for part, kind in zip(parts, itertools.cycle(["int64", "U", "uint8", "int32"]))]
-    for cells in (parts, [part.astype("U") for part in parts], mixed):
-        tallies = []
-        for part in cells:
-            counter = Counter(most)
-            counter.choose(part)
-            tallies.append(counter.tally())
-        assert all(tally.counts.max(initial=0) <= most for tally in tallies)
-        chosen = [Counter(most, start).choose(part) for start, part in zip(before(tallies, most), cells, strict=True)]
+    parts = np.split(rng.integers(0, 250, size=2000), [0, 10, 700, 700, 1500])
+    mixed = [part.astype(kind) for part, kind in zip(parts, itertools.cycle(["int64", "U", "uint8"]), strict=False)]
+    for cells in (parts, [part.astype("U") for part in parts], [lengthened(part) for part in parts], mixed):
+        allotted = list(allotments([tallied(part, most) for part in cells], most))
+        chosen = [Counter(most, each).choose(part) for each, part in zip(allotted, cells, strict=True)]
         texts = [str(each) for part in cells for each in part.tolist()]
         assert expected(texts, most) == np.concatenate(chosen).tolist()
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_partitions_that_hold_other_rows_when_read_again_give_nobody_more(most: int) -> None:
+    rng = np.random.default_rng(most)
+    for turn in (np.asarray, lengthened):
+        ids = turn(rng.integers(0, 40, size=600))
+        allotted = list(allotments([tallied(part, most) for part in np.array_split(ids, 6)], most))
+        others = turn(rng.integers(0, 60, size=600))
+        chosen = [
+            part[Counter(most, each).choose(part)]
+            for each, part in zip(allotted, np.array_split(others, 6), strict=True)
+        ]
+        kept, counts = np.unique(np.concatenate(chosen), return_counts=True)
+        assert most == counts.max()
+        assert set(kept.tolist()) <= set(ids.tolist())
 
 
 def test_what_holds_ids_shows_none() -> None:

@@ -113,6 +113,40 @@ def test_the_same_rows_count_whatever_the_source(name: str, tmp_path: Path) -> N
     assert expected.tobytes() == plan(ROWS).run(SOURCES[name](tmp_path), insecure_seed=1)["moment"].tobytes()
 
 
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
+@pytest.mark.parametrize("ids", ["Int64", "object", "string[pyarrow]", "category"])
+def test_the_same_rows_count_on_a_cluster(ids: str, scheduler: str) -> None:
+    frames = pytest.importorskip("dask.dataframe")
+    plain = table() if ids == "Int64" else words()
+    frame = pd.DataFrame({**plain, "id": pd.Series(plain["id"], dtype=ids)})
+    expected = plan(PROMISED).run(counting(), insecure_seed=1)["moment"]
+    for partitions in (1, 7):
+        data = frames.from_pandas(frame, npartitions=partitions, sort=False)
+        with pytest.importorskip("dask").config.set(scheduler=scheduler):
+            found = plan(ROWS).run(data, insecure_seed=1)["moment"]
+        assert expected.tobytes() == found.tobytes()
+    assert len(counting()["age"]) == N - (dp.check(data, ROWS).uncounted or 0)
+
+
+def test_a_dask_array_has_no_ids() -> None:
+    arrays = pytest.importorskip("dask.array")
+    with pytest.raises(dp.DataError, match="an array has no column 'id'"):
+        open_source(arrays.zeros((6, 2)), ROWS)
+
+
+def test_a_connection_that_does_not_keep_the_order_is_refused() -> None:
+    connection = duckdb.connect()
+    connection.register("here", arrow(pa.string()))
+    connection.execute("CREATE TABLE people AS SELECT * FROM here")
+    for data in (connection.sql("SELECT * FROM people"), dp.query("SELECT * FROM people", connection)):
+        connection.execute("SET preserve_insertion_order = true")
+        open_source(data, ROWS)
+        connection.execute("SET preserve_insertion_order = false")
+        with pytest.raises(dp.DataError, match="the order of the rows decides which of them count"):
+            open_source(data, ROWS)
+        open_source(data, PROMISED)
+
+
 def test_every_pass_makes_the_same_choice() -> None:
     radius = dp.release("radius", "private-quantile", quantile=0.5, high=2.0)
     norm = dp.ref("radius")

@@ -4,6 +4,9 @@ The scheduler is the one Dask itself would use: the current client of a cluster,
 types come from the collection's own description, before the charge; nothing is computed then. Every partition is
 checked against it when it is read. Totals are exact integers, added up in a tree, and no task changes what it is given:
 another chunking, more workers, or a task that is done again elsewhere gives the same integers.
+
+Where rows are limited per person, partitions are read twice: first for the ids alone, then, knowing how many rows of
+each person may count in it, for the rows. (In one graph every partition would be held until the last one is counted.)
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
+from itertools import count
+from operator import getitem
 from typing import Any, TypeVar
 
 import attrs
@@ -21,6 +26,7 @@ import numpy as np
 from dpframe.accumulate import Totals, _blas
 from dpframe.errors import DataError
 from dpframe.interfaces import Statistic
+from dpframe.person import Counter, Tally, allotments, counted
 from dpframe.private import Parts, Redacted
 from dpframe.rows import Rows
 from dpframe.sources.arrays import check_numeric, check_shape, open_array
@@ -109,6 +115,11 @@ class Partition(Redacted):
                 raise DataError(f"column {column.name!r} holds {found} instead of {said}.")
         return open_pandas(part, columns, self.size)
 
+    def open_ids(self, index: int, part: Any) -> Opened:
+        """The same for the column of ids alone."""
+        self.open(index, part)
+        return open_pandas(part, declared(self.rows)[-1:], self.size)
+
 
 @attrs.frozen(repr=False, eq=False)
 class Partitions(Redacted):
@@ -151,12 +162,17 @@ class Partitions(Redacted):
         """
         meter.start()
         job = Job(tuple(statistics), rows, self.partition)
-        found: Share | Failure = _withheld(lambda: _computed(self.delayed(), job, tell))
+        found: Share | Failure = _withheld(lambda: self._computed(job, tell))
         if isinstance(found, Failure):
             raise DataError(found.words)
         meter.rows = found.rows
         meter.finish()
         return dict(zip(statistics, found.totals.exact().values(), strict=True))  # what came back are copies
+
+    def _computed(self, job: Job, tell: Tell | None) -> Any:
+        tasks = Tasks(job)
+        allotted = None if job.rows.person is None else _allotted(self.delayed(), tasks)
+        return _computed(self.delayed(), tasks, allotted, tell)
 
 
 # -- on the workers ----------------------------------------------------------------------------------------------------
@@ -188,18 +204,58 @@ class Failure:
     words: str
 
 
-def share_of(job: Job, index: int, part: Any) -> Share | Failure:
-    """The totals of one partition, or why there are none."""
+def share_of(job: Job, index: int, part: Any, allotment: Tally | Failure | None = None) -> Share | Failure:
+    """The totals of one partition, or why there are none; so many rows of each person may count."""
+
+    def share() -> Share:
+        totals, meter, person = Totals(job.statistics, job.rows), Meter(), job.rows.person
+        blocks = _metered(job.partition.open(index, part), meter)
+        if person is not None:
+            assert isinstance(allotment, Tally)  # or every partition would count for itself
+            blocks = counted(blocks, person, Counter(job.rows.contributions, allotment))
+        with one_blas_thread():
+            for raw in blocks:
+                totals.read(raw)
+        return Share(totals, meter.rows)
+
+    return allotment if isinstance(allotment, Failure) else _told(job, index, share)
+
+
+def _metered(opened: Opened, meter: Meter) -> Iterator[Raw]:
+    for raw in opened.read(meter):
+        meter.rows += len(raw) if isinstance(raw, np.ndarray) else len(next(iter(raw.values())))
+        yield raw
+
+
+def tally_of(job: Job, index: int, part: Any) -> Tally | Failure:
+    """How many rows of each person one partition has, as far as they may count."""
+
+    def tally() -> Tally:
+        counter = Counter(job.rows.contributions)
+        for raw in job.partition.open_ids(index, part).read(Meter()):
+            assert isinstance(raw, dict)  # arrays have no ids
+            for ids in raw.values():
+                counter.choose(ids)
+        return counter.tally()
+
+    return _told(job, index, tally)
+
+
+def allotments_of(job: Job, tallies: Sequence[Tally | Failure]) -> list[Tally | Failure]:
+    """For each partition, in order, how many rows of each person may count in it."""
+    for tally in tallies:
+        if isinstance(tally, Failure):
+            return [tally] * len(tallies)
+    return list(allotments((tally for tally in tallies if isinstance(tally, Tally)), job.rows.contributions))
+
+
+def _told(job: Job, index: int, work: Callable[[], T]) -> T | Failure:
+    """What work on a partition gives, or why it gives nothing."""
     try:
         version = import_module("dpframe").__version__
         if version != job.version:
             return Failure(f"a worker has dpframe {version}; the run has {job.version}. Both must be the same.")
-        totals, count = Totals(job.statistics, job.rows), 0
-        with one_blas_thread():
-            for raw in job.partition.open(index, part).read(Meter()):
-                count += len(raw) if isinstance(raw, np.ndarray) else len(next(iter(raw.values())))
-                totals.read(raw)
-        return Share(totals, count)
+        return work()
     except DataError as error:
         return Failure(str(error))
     except Exception as error:
@@ -226,16 +282,31 @@ def one_blas_thread() -> Any:
 # -- the graph, and who computes it ------------------------------------------------------------------------------------
 
 
-def _computed(parts: Iterable[Any], job: Job, tell: Tell | None) -> Any:
-    """Build the tree of tasks and have it computed. Keys are random: Dask's own would be hashes of private objects."""
-    delayed, token = import_module("dask").delayed, uuid.uuid4().hex
-    known = delayed(job, pure=False, traverse=False, name=f"dpframe-job-{token}")
+class Tasks:
+    """Makes the tasks of a job. Keys are random: Dask's own would be hashes of private objects."""
 
-    def task(work: Callable[..., Any], what: str, *arguments: Any) -> Any:
-        return delayed(work, pure=False)(*arguments, dask_key_name=f"dpframe-{what}-{token}-{next(numbers)}")
+    def __init__(self, job: Job) -> None:
+        self._delayed, self._token, self._numbers = import_module("dask").delayed, uuid.uuid4().hex, count()
+        self.job = self._delayed(job, pure=False, traverse=False, name=f"dpframe-job-{self._token}")
 
-    numbers = iter(range(1 << 62))
-    leaves = [task(share_of, "read", known, index, part) for index, part in enumerate(parts)]
+    def __call__(self, work: Callable[..., Any], what: str, *arguments: Any) -> Any:
+        key = f"dpframe-{what}-{self._token}-{next(self._numbers)}"
+        return self._delayed(work, pure=False)(*arguments, dask_key_name=key)
+
+
+def _allotted(parts: Iterable[Any], task: Tasks) -> Any:
+    """How many rows of each person may count in each partition, computed and kept where it is."""
+    tallies = [task(tally_of, "count", task.job, index, part) for index, part in enumerate(parts)]
+    (kept,) = import_module("dask").persist(task(allotments_of, "allot", task.job, tallies))
+    return kept
+
+
+def _computed(parts: Iterable[Any], task: Tasks, allotted: Any, tell: Tell | None) -> Any:
+    """Build the tree of tasks and have it computed."""
+    known, leaves = task.job, []
+    for index, part in enumerate(parts):
+        allotment = [] if allotted is None else [task(getitem, "allotment", allotted, index)]
+        leaves.append(task(share_of, "read", known, index, part, *allotment))
     level = leaves or [task(added, "add", known, [])]
     while len(level) > 1:
         level = [task(added, "add", known, level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
@@ -262,12 +333,12 @@ def _on_cluster(client: Any, total: Any, marks: list[Any], tell: Tell | None) ->
 def _here(total: Any, keys: list[str], tell: Tell | None) -> Any:
     left = set(keys)
 
-    def count(key: Any, *_: Any) -> None:
+    def finished(key: Any, *_: Any) -> None:
         if tell is not None and key in left:
             left.remove(key)
             tell(len(keys) - len(left), len(keys))
 
-    with one_blas_thread(), import_module("dask.callbacks").Callback(posttask=count):
+    with one_blas_thread(), import_module("dask.callbacks").Callback(posttask=finished):
         return total.compute()
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import attrs
 
 from dpframe.errors import DataError, PlanError
+from dpframe.person import Person
 from dpframe.sources.arrow import check_schema, in_blocks
 from dpframe.sources.reading import Declared, Meter, Opened, attempt, check_names, is_a, what
 
@@ -97,6 +98,8 @@ def open_relation(relation: Any, columns: Declared, size: int) -> Opened:
             kind = kinds[column.name]
             why = f"column {column.name!r} of the query holds {kind.id}, which Arrow cannot take over"
             check_schema(attempt(partial(_as_arrow, nowhere, column.name, kind), why), (column,), "the query")
+    if any(isinstance(column, Person) for column in columns):
+        _check_order(relation)
     names = ", ".join(map(_quoted, (column.name for column in columns)))
     chosen = attempt(partial(relation.project, names), "DuckDB cannot choose the columns of the query")
 
@@ -106,6 +109,16 @@ def open_relation(relation: Any, columns: Declared, size: int) -> Opened:
         yield from stream
 
     return in_blocks(batches, columns, size)
+
+
+def _check_order(relation: Any) -> None:
+    """Refuse a connection that may give rows in any order, where the first rows of a person are those that count."""
+    asking = partial(relation.query, "people", "select current_setting('preserve_insertion_order')")
+    if not attempt(lambda: asking().fetchall()[0][0], "DuckDB does not say whether it keeps rows in order"):
+        raise DataError(
+            "with person= the order of the rows decides which of them count, and this connection does not keep it: "
+            "SET preserve_insertion_order = true. Order the rows of each person by the query as well."
+        )
 
 
 def _as_arrow(nowhere: Any, name: str, kind: Any) -> Any:
