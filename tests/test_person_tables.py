@@ -113,17 +113,15 @@ def test_the_same_rows_count_whatever_the_source(name: str, tmp_path: Path) -> N
     assert expected.tobytes() == plan(ROWS).run(SOURCES[name](tmp_path), insecure_seed=1)["moment"].tobytes()
 
 
-@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
 @pytest.mark.parametrize("ids", ["Int64", "object", "string[pyarrow]", "category"])
-def test_the_same_rows_count_on_a_cluster(ids: str, scheduler: str) -> None:
+def test_the_same_rows_count_in_partitions(ids: str) -> None:
     frames = pytest.importorskip("dask.dataframe")
     plain = table() if ids == "Int64" else words()
     frame = pd.DataFrame({**plain, "id": pd.Series(plain["id"], dtype=ids)})
     expected = plan(PROMISED).run(counting(), insecure_seed=1)["moment"]
     for partitions in (1, 7):
         data = frames.from_pandas(frame, npartitions=partitions, sort=False)
-        with pytest.importorskip("dask").config.set(scheduler=scheduler):
-            found = plan(ROWS).run(data, insecure_seed=1)["moment"]
+        found = plan(ROWS).run(data, insecure_seed=1)["moment"]
         assert expected.tobytes() == found.tobytes()
     assert len(counting()["age"]) == N - (dp.check(data, ROWS).uncounted or 0)
 

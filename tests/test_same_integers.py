@@ -13,7 +13,7 @@ import pytest
 import dpframe as dp
 from dpframe import progress, runner
 from dpframe.sources import open_source
-from tests.workers import dying, failing, load
+from tests.workers import dying, failing, load, load_twice
 
 pa: Any = pytest.importorskip("pyarrow")
 pd: Any = pytest.importorskip("pandas")
@@ -37,6 +37,7 @@ NUMBERS = (
 PROMISES = {
     "numbers": dp.Rows(columns=NUMBERS, neighbors="add-remove", norm=1.2),
     "words": dp.Rows(columns=(*NUMBERS, dp.Category("sex", ["F", "M"])), neighbors="replace", norm=1.2, center=True),
+    "people": dp.Rows(columns=NUMBERS, neighbors="add-remove", norm=1.2, person="name", contributions=3),
 }
 STEPS = [
     dp.release("radius", "private-quantile", quantile=0.9, high=4.0),
@@ -59,6 +60,7 @@ def table() -> dict[str, Any]:
         "group": draws.choice([1.0, 2.5, 3.0, 7.0, np.nan], ROWS),
         "hours": hours,
         "age": age,
+        "name": draws.choice([f"{number} Somebody" for number in range(300)], ROWS),
     }
 
 
@@ -134,7 +136,7 @@ LOCAL: dict[str, Callable[[Path, int], Any]] = {
 @pytest.mark.parametrize("size", CHUNKS)
 @pytest.mark.parametrize("make", LOCAL.values(), ids=LOCAL)
 def test_local_sources(make: Callable[[Path, int], Any], size: int, tmp_path: Path) -> None:
-    for name, rows in PROMISES.items():
+    for name, rows in [(each, PROMISES[each]) for each in ("numbers", "words")]:
         reference = array(size) if name == "numbers" else columns(size)
         assert exact(reference, rows) == exact(make(tmp_path, size), rows)
         assert released(reference, rows) == released(make(tmp_path, size), rows)
@@ -189,6 +191,7 @@ FAR: dict[str, tuple[str, Callable[[int, Path | None], Any]]] = {
     "Dask array": ("numbers", far_array),
     "Dask data frame": ("words", far_frame),
 }
+FAR_AND_PEOPLE = {**FAR, "rows per person": ("people", far_frame)}
 
 
 def check_far(promise: str, make: Callable[[int, Path | None], Any], size: int, folder: Path) -> None:
@@ -216,11 +219,21 @@ def test_a_worker_that_is_killed(
 
 @pytest.mark.long
 @pytest.mark.parametrize("size", CHUNKS)
-@pytest.mark.parametrize(("promise", "make"), FAR.values(), ids=FAR)
+@pytest.mark.parametrize(("promise", "make"), FAR_AND_PEOPLE.values(), ids=FAR_AND_PEOPLE)
 def test_a_worker_that_is_killed_with_chunks_of_any_size(
     client: Any, promise: str, make: Callable[[int, Path | None], Any], size: int, tmp_path: Path
 ) -> None:
     check_far(promise, make, size, tmp_path)
+
+
+@pytest.mark.long
+def test_a_worker_that_is_killed_after_people_were_counted(client: Any, tmp_path: Path) -> None:
+    frames = [part.to_pandas() for part in parts(500)]
+    tasks = [dask.delayed(load, pure=False)(frame, None) for frame in frames]
+    tasks[3] = dask.delayed(load_twice, pure=False)(frames[3], tmp_path)
+    data = dd.from_delayed(tasks, meta=frames[0].iloc[:0])
+    assert exact(columns(500), PROMISES["people"]) == exact(data, PROMISES["people"])
+    assert {"counted", "killed"} == {path.name for path in tmp_path.iterdir()}
 
 
 def test_a_cluster_tells_how_many_partitions_are_done(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:

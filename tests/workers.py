@@ -19,6 +19,15 @@ def load(part: Any, killed: Path | None) -> Any:
     return part
 
 
+def load_twice(part: Any, folder: Path) -> Any:
+    """A partition; whoever is asked for it again dies, once."""
+    try:
+        (folder / "counted").touch(exist_ok=False)
+    except FileExistsError:
+        return load(part, folder / "killed")
+    return part
+
+
 def dying(part: Any) -> Any:
     os.kill(os.getpid(), signal.SIGKILL)
 

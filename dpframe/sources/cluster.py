@@ -295,9 +295,14 @@ class Tasks:
 
 
 def _allotted(parts: Iterable[Any], task: Tasks) -> Any:
-    """How many rows of each person may count in each partition, computed and kept where it is."""
+    """How many rows of each person may count in each partition, computed and kept where it is.
+
+    It is waited for: with both graphs under way at once, a cluster would hold all partitions for the second.
+    """
     tallies = [task(tally_of, "count", task.job, index, part) for index, part in enumerate(parts)]
     (kept,) = import_module("dask").persist(task(allotments_of, "allot", task.job, tallies))
+    if _client(kept) is not None:
+        import_module("distributed").wait(kept)
     return kept
 
 
@@ -310,11 +315,17 @@ def _computed(parts: Iterable[Any], task: Tasks, allotted: Any, tell: Tell | Non
     level = leaves or [task(added, "add", known, [])]
     while len(level) > 1:
         level = [task(added, "add", known, level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
-    scheduler = import_module("dask.base").get_scheduler(collections=level)
-    client = getattr(scheduler, "__self__", None)
-    if is_a(client, "distributed", "Client"):
+    client = _client(level[0])
+    if client is not None:
         return _on_cluster(client, level[0], [task(_done, "done", leaf) for leaf in leaves], tell)
     return _here(level[0], [leaf.key for leaf in leaves], tell)
+
+
+def _client(collection: Any) -> Any:
+    """The client of the cluster that computes it, or None where that is done here."""
+    scheduler = import_module("dask.base").get_scheduler(collections=[collection])
+    client = getattr(scheduler, "__self__", None)
+    return client if is_a(client, "distributed", "Client") else None
 
 
 def _done(share: Share | Failure) -> None:
