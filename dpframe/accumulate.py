@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
-from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -48,16 +47,17 @@ def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows) -
         for raw in blocks:
             sums.read(raw)
         return sums
-    free: SimpleQueue[Totals] = SimpleQueue()
-    for _ in range(cores):
-        free.put(Totals(statistics, rows))
+    free: deque[Totals] = deque()
 
     def read(raw: Any) -> None:
-        sums = free.get()
+        try:
+            sums = free.pop()
+        except IndexError:  # all are at work; there are never more than workers
+            sums = Totals(statistics, rows)
         try:
             sums.read(raw)
         finally:
-            free.put(sums)
+            free.append(sums)
 
     waiting: deque[Future[None]] = deque()
     with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(cores) as pool:
@@ -67,9 +67,9 @@ def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows) -
                 waiting.popleft().result()
         while waiting:
             waiting.popleft().result()
-    sums = free.get()
-    for _ in range(cores - 1):
-        sums.merge(free.get())
+    sums = free.pop() if free else Totals(statistics, rows)
+    for others in free:
+        sums.merge(others)
     return sums
 
 

@@ -209,3 +209,16 @@ def test_axes() -> None:
     made = dp.Axes.empty().with_axis("age", 36.5, 53.5).with_axis("hours", 49.0, 50.0)
     assert (AXES.labels, AXES.scale, AXES.offset) == (made.labels, made.scale, made.offset)
     assert (AXES.labels, (1.0, 1.0), (0.0, 0.0)) == (made.in_units.labels, made.in_units.scale, made.in_units.offset)
+
+
+def test_an_array_is_copied_unless_nobody_can_write_to_it() -> None:
+    mine = np.array(SQUARE)
+    view = mine.view()
+    view.setflags(write=False)
+    for given_array in (mine, view):
+        kept = dp.SymmetricMatrix(given_array)
+        mine[0, 0] += 1.0
+        assert 1.0 == float(mine[0, 0] - kept.array[0, 0])
+    owned = np.array(SQUARE)
+    owned.setflags(write=False)
+    assert dp.SymmetricMatrix(owned).array is owned

@@ -185,3 +185,21 @@ def test_the_density_is_that_of_the_noise(noise: str) -> None:
     moved = centre + np.array([[step, off], [off, 0.0]])
     at_centre, away = (mechanism.log_density(dp.SymmetricMatrix(value), data, 0.7) for value in (centre, moved))
     assert -(3**2 + 2**2) / 2 == pytest.approx(away - at_centre)
+
+
+@pytest.mark.parametrize("drawn", [1, 7, 40])
+def test_noise_is_the_same_however_many_entries_are_drawn_at_a_time(
+    drawn: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = released("goe", 9, seed=4)
+    monkeypatch.setattr("dpframe_gaussian.mechanism.DRAWN", drawn)
+    assert expected.tolist() == released("goe", 9, seed=4).tolist()
+
+
+def test_the_exact_moment_is_left_as_it_is() -> None:
+    rows = dp.Rows(norm=1.0, neighbors="add-remove", dim=3)
+    exact = np.arange(9).reshape(3, 3) + np.arange(9).reshape(3, 3).T
+    data = dp.PrivateData(rows, statistics={dp.Moment(): {"moment": exact}})
+    before = exact.tolist()
+    SymmetricGaussian().release(data, 0.5, dp.Random(Keystream.insecure(1)))
+    assert before == exact.tolist()
