@@ -117,6 +117,10 @@ class Totals(Redacted):
             for statistic, sums in self._sums.items():
                 statistic.add_to(chunk, sums)
 
+    def finish(self) -> None:
+        """Give back the memory that reading took, where the totals are kept for long; more may still be read."""
+        self._scratch.clear()
+
     def add(self, parts: Mapping[Statistic, Parts]) -> None:
         """Add the parts of some rows."""
         for statistic, sums in self._sums.items():

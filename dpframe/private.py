@@ -55,6 +55,10 @@ class Scratch(Redacted):
         flat = self._kept[use][:size]
         return flat.reshape(columns, rows).T if by_columns else flat.reshape(rows, columns)
 
+    def clear(self) -> None:
+        """Give the memory back."""
+        self._kept.clear()
+
     def __reduce__(self) -> tuple[type[Scratch], tuple[()]]:
         return Scratch, ()  # nothing of it travels
 

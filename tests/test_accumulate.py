@@ -110,6 +110,20 @@ def test_parts_of_any_integer_type_are_added(dtype: Any) -> None:
     assert [3 * int(most) - 1, 0] == found.exact().tolist()
 
 
+def test_totals_that_are_kept_can_give_back_the_memory_of_their_blocks() -> None:
+    rows = dp.Rows(norm=1.0, neighbors="add-remove", dim=4)
+    found = Totals([dp.Moment()], rows)
+    values = np.ones((50_000, 4))
+    found.read(values)
+    assert len(pickle.dumps(found)) < 10_000
+    before = sum(kept.nbytes for kept in found._scratch._kept.values())
+    found.finish()
+    assert (values.nbytes, {}) == (before, found._scratch._kept)
+    found.read(values)
+    twice = accumulate([values, values], [dp.Moment()], rows)[dp.Moment()]["moment"]
+    assert twice.tolist() == found.exact()[dp.Moment()]["moment"].tolist()
+
+
 def test_totals_show_nothing() -> None:
     assert "<Totals: private>" == repr(of([[7, 7]]))
 

@@ -216,6 +216,7 @@ def share_of(job: Job, index: int, part: Any, allotment: Tally | Failure | None 
         with one_blas_thread():
             for raw in blocks:
                 totals.read(raw)
+        totals.finish()
         return Share(totals, meter.rows)
 
     return allotment if isinstance(allotment, Failure) else _told(job, index, share)
