@@ -82,11 +82,16 @@ def _check_type(found: Any, column: Wanted, holds: str) -> None:
     raise DataError(f"{holds}; it must hold integers, floats, decimals or truth values. {advice}")
 
 
+FLOATS = ("double", "float", "halffloat")  # Arrow's names of its types
+
+
 def _cells(array: Any, column: Wanted) -> NDArray[Any]:
     """Arrow cells as NumPy's: the same numbers as a NumPy array of them would give, NaN or another word for a null."""
-    arrow, compute = pyarrow(), import_module("pyarrow.compute")
     if isinstance(column, Person):
-        return from_arrow(arrow, array)
+        return from_arrow(pyarrow(), array)
+    if str(array.type) in FLOATS and not array.null_count:
+        return np.asarray(array.to_numpy())  # as they are: the map of a column takes any precision to doubles
+    arrow, compute = pyarrow(), import_module("pyarrow.compute")
     types = arrow.types
     if types.is_dictionary(array.type):
         values = (array.dictionary, arrow.nulls(1, array.type.value_type))
@@ -101,8 +106,6 @@ def _cells(array: Any, column: Wanted) -> NDArray[Any]:
         no_level = next(number for number in count() if number not in column.levels)
         wide = arrow.uint64() if types.is_uint64(array.type) else arrow.int64()
         return np.asarray(array.cast(wide).fill_null(no_level).to_numpy())
-    if types.is_floating(array.type) and not array.null_count:
-        return np.asarray(array.to_numpy())  # as they are: the map of a column takes any precision to doubles
     if types.is_decimal(array.type):
         array = array.cast(arrow.string())  # the direct way is off by one bit for 0.07, say
     return np.asarray(array.cast(arrow.float64(), safe=False).fill_null(math.nan).to_numpy())
