@@ -67,10 +67,13 @@ class _Numbers:
         least, most = values.min(axis=1), values.max(axis=1)  # not a number where one of the cells is none
         values -= self.middle
         values /= self.half
-        for i in np.flatnonzero(~((least >= self.low) & (most <= self.high))).tolist():
+        above, below = least >= self.low, most <= self.high
+        for i in np.flatnonzero(~(above & below)).tolist():
             low, high, missing = self.ends[i]
-            np.maximum(values[i], low, out=values[i])
-            np.minimum(values[i], high, out=values[i])
+            if not above[i]:
+                np.maximum(values[i], low, out=values[i])
+            if not below[i]:
+                np.minimum(values[i], high, out=values[i])
             if not (np.isfinite(least[i]) and np.isfinite(most[i])):
                 values[i, ~np.isfinite(np.asarray(cells[i], dtype=np.float64))] = missing
                 complete &= math.isfinite(missing)
