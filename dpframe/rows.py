@@ -91,7 +91,7 @@ class Category:
     """A column with a public list of levels, mapped to one 0/1 coordinate per level.
 
     A cell that is none of the levels takes ``missing`` where that is given; otherwise its whole row contributes
-    nothing.
+    nothing. So does a cell that is more than one of them: as doubles, 2⁵³ and 2⁵³ + 1 are the same number.
 
     >>> Category("sex", ["F", "M"]).labels
     ('sex=F', 'sex=M')
@@ -122,11 +122,11 @@ class Category:
 
     def map(self, cells: NDArray[Any]) -> FloatArray:
         """One 0/1 coordinate per level, (rows, levels); NaN where a cell is unknown and has no public value."""
-        if cells.dtype.kind == "f":
+        if cells.dtype.kind in "fb":  # levels are numbers, whatever the precision of the column
             with np.errstate(over="ignore"):
-                cells = cells.astype(np.float64)  # levels are doubles, whatever the precision of the column
+                cells = cells.astype(np.float64)
         indicators = np.stack([np.asarray(cells == level, dtype=np.float64) for level in self.levels], axis=1)
-        unknown = indicators.sum(axis=1) == 0.0
+        unknown = indicators.sum(axis=1) != 1.0  # two ones would be a row longer than it may be
         fill = math.nan if self.missing is None else [float(level == self.missing) for level in self.levels]
         indicators[unknown] = fill
         return indicators

@@ -17,6 +17,7 @@ from dpframe.accumulate import accumulate
 from dpframe.lattice import RADIUS, direction_bits, inner_radius
 from dpframe.mapping import mapper
 from dpframe.private import Scratch
+from dpframe.sources import open_source
 
 NASTY = [0.0, -0.0, 5e-324, -5e-324, 1e-310, np.nan, np.inf, -np.inf, 1.7e308, -1.7e308, 3.4e38, 1e151, 0.1, 0.7, 1.0]
 ENDS = st.floats(-1e6, 1e6) | st.sampled_from([0.1, 0.7, -1e308, 1e308, 1e-300, 0.0])
@@ -144,3 +145,32 @@ def test_an_array_with_columns_is_a_table(order: Any) -> None:
     values = np.asarray(np.random.default_rng(3).integers(-2, 7, size=(50, 3)), dtype=np.float32, order=order)
     table = {name: values[:, i] for i, name in enumerate("abc")}
     assert np.array_equal(rows.map(table), rows.map(values), equal_nan=True)
+
+
+ALIKE = [2**60 + i for i in range(100)]  # one double
+
+
+@pytest.mark.parametrize(
+    ("levels", "cells"),
+    [
+        (ALIKE, np.array([2.0**60, np.nan, 2.0**61])),
+        ([2.0**53, 2**53 + 1], np.array([2**53, 2**53 + 1, 2**53 + 2])),
+        (["a", "a\0", "a\0\0"], np.array(["a", "b", "a"])),
+        ([1, 2**70], np.array([True, False])),
+    ],
+)
+@pytest.mark.parametrize("missing", [0, None])
+def test_a_cell_is_never_two_levels(levels: list[Any], cells: NDArray[Any], missing: int | None) -> None:
+    """Nobody measures a row of categories; one with several ones would be longer than the norm."""
+    category = dp.Category("code", levels, missing=None if missing is None else levels[missing])
+    rows = dp.Rows(columns=[category], neighbors="add-remove")
+    for cell in cells[:, None]:
+        moment = accumulate([{"code": cell}], [dp.Moment()], rows)[dp.Moment()]["moment"]
+        assert np.trace(moment) <= RADIUS**2
+
+
+def test_words_of_arrow_are_never_two_levels() -> None:
+    pa = pytest.importorskip("pyarrow")
+    rows = dp.Rows(columns=[dp.Category("code", ["a", "a\0"])], neighbors="add-remove")
+    blocks = open_source(pa.table({"code": ["a"]}), rows).blocks()
+    assert np.trace(accumulate(blocks, [dp.Moment()], rows)[dp.Moment()]["moment"]) <= RADIUS**2
