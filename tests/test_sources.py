@@ -11,6 +11,8 @@ import pytest
 
 import dpframe as dp
 from dpframe import sources
+from dpframe.accumulate import accumulate
+from dpframe.sources import open_source
 
 DIM = 3
 ROWS = 101
@@ -300,3 +302,23 @@ def test_the_data_is_not_changed() -> None:
 def test_the_dimension_comes_from_the_source() -> None:
     unknown = attrs.evolve(PLAIN, dim=None)
     assert moment(array()) == moment(array(), unknown) == moment(split(array(), 10), unknown)
+
+
+def test_an_iterable_may_write_all_its_chunks_to_one_buffer() -> None:
+    """Blocks wait for a worker while the next chunk is made; a row that is overwritten by then would not count, and
+    another one several times."""
+
+    def chunks(columns: bool) -> Iterator[Any]:
+        buffer = np.zeros((5000, 30))
+        for number in range(40):
+            buffer[...] = 0.0
+            buffer[0, 0] = number / 40
+            yield {f"x{i}": cells for i, cells in enumerate(buffer.T)} if columns else buffer
+
+    expected = sum((number / 40) ** 2 for number in range(40))
+    plain = dp.Rows(norm=1.0, neighbors="add-remove", dim=30)
+    named = dp.Rows(norm=1.0, columns=[dp.Column(f"x{i}", -1, 1) for i in range(30)], neighbors="add-remove")
+    for rows in (plain, named):
+        blocks = open_source(chunks(rows is named), rows).blocks()
+        moment = accumulate(blocks, [dp.Moment()], rows)[dp.Moment()]["moment"]
+        assert expected == pytest.approx(moment[0, 0] * rows.step**2, rel=1e-4)

@@ -62,10 +62,17 @@ class Source(Redacted):
         meter = self.meter
         meter.start()
         for chunk in _withholding(self._chunks):
+            foreign = not isinstance(chunk, Opened)
             for raw in _opened(chunk, self._rows).read(meter):
-                yield raw
+                yield _kept(raw) if foreign else raw
                 meter.rows += len(raw) if isinstance(raw, np.ndarray) else len(next(iter(raw.values())))
         meter.finish()
+
+
+def _kept(raw: Raw) -> Raw:
+    """A block of our own. It may wait for a worker while an iterable goes on, and writes its next chunk to the same
+    memory; the rows of that chunk would then count several times."""
+    return raw.copy() if isinstance(raw, np.ndarray) else {name: cells.copy() for name, cells in raw.items()}
 
 
 def _withholding(chunks: Iterable[Any]) -> Iterator[Any]:
