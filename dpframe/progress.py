@@ -25,7 +25,9 @@ class Progress(str):
 
     It is a text, so that any function of one text will do to show it. Nothing in it depends on private data: rows are
     counted only where their number is public, and bytes only those of files, which anyone sees who may list them, or
-    where the number of rows is public as well. So are the number of partitions of a Dask collection.
+    where the number of rows is public as well. Where that is private, each percent of the bytes is told in turn: how
+    many were read with a block would give away how many rows there are. So the texts are the same for all files of
+    that size, and only when they come depends on the rows. The number of partitions of a Dask collection is public.
 
     Args:
         phase: what is being done.
@@ -90,7 +92,7 @@ Listener = Callable[[Progress], Any]
 
 @attrs.define
 class Teller:
-    """Tells a listener the phases of a run, and within a phase how far it is, a few times a second.
+    """Tells a listener the phases of a run, and within a phase how far it is, a few times a second or at each percent.
 
     What is paid for is not lost because a listener fails.
     """
@@ -98,10 +100,11 @@ class Teller:
     _listener: Listener | None
     _phase: str = attrs.field(init=False, default="")
     _told: float = attrs.field(init=False, default=0.0)
+    _percent: int = attrs.field(init=False, default=0)
 
     def begin(self, phase: str) -> None:
         """A phase begins."""
-        self._phase = phase
+        self._phase, self._percent = phase, 0
         self._tell(Progress(phase))
 
     def reading(self, source: Source, blocks: Iterable[T], *, count_rows: bool) -> Iterator[T]:
@@ -109,14 +112,19 @@ class Teller:
         for block in blocks:
             self._tell_read(source.meter, count_rows)
             yield block
-        self._tell_read(source.meter, count_rows)
+        self._tell_read(source.meter, count_rows, ended=True)
 
-    def _tell_read(self, meter: Meter, count_rows: bool) -> None:
-        known = {} if meter.total_bytes is None else {"bytes": meter.bytes, "total_bytes": meter.total_bytes}
+    def _tell_read(self, meter: Meter, count_rows: bool, *, ended: bool = False) -> None:
+        total = meter.total_bytes
         if count_rows:
-            known["rows"] = meter.rows
-        if known and self._is_due:
-            self._tell(Progress(self._phase, **known))
+            known = {} if total is None else {"bytes": meter.bytes, "total_bytes": total}
+            if self._is_due:
+                self._tell(Progress(self._phase, rows=meter.rows, **known))
+        elif total and self.listens:
+            reached = 100 if ended else 100 * meter.bytes // total
+            for percent in range(self._percent + 1, reached + 1):
+                self._tell(Progress(self._phase, bytes=total * percent // 100, total_bytes=total))
+            self._percent = max(self._percent, reached)
 
     def partitions(self, done: int, total: int) -> None:
         """So many partitions of a collection are done."""

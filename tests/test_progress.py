@@ -78,6 +78,25 @@ def test_under_add_remove_memory_tells_nothing(make: Any) -> None:
     assert [] == told("add-remove", make())
 
 
+@pytest.mark.parametrize("make", [parquet, csv])
+def test_under_add_remove_the_same_is_told_whatever_the_rows(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bytes read with a block of known size would tell how many rows the file has; so would the number of events."""
+    data = make(tmp_path)
+    size = sum(file.stat().st_size for file in tmp_path.iterdir())
+    expected = [size * percent // 100 for percent in range(1, 101)]
+    for rows in (100, 7):
+        monkeypatch.setattr(sources, "MAX_ROWS_PER_BLOCK", rows)
+        assert expected == [event.bytes for event in told("add-remove", data)]
+    (tmp_path / "empty.csv").write_text("age\n")
+    assert 100 == len(told("add-remove", tmp_path / "empty.csv"))
+
+
+def test_under_add_remove_a_part_of_a_memory_map_tells_nothing(tmp_path: Path) -> None:
+    assert [] == told("add-remove", mapped(tmp_path)[: COUNT // 3])
+
+
 def test_under_replace_memory_tells_rows_and_bytes() -> None:
     event = told("replace", {"age": np.zeros(COUNT)})[5]
     assert (500, 4000, 8000) == (event.rows, event.bytes, event.total_bytes)

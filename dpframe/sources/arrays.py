@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpframe.errors import DataError
 from dpframe.person import Person, check_dtype
@@ -39,8 +40,9 @@ def open_array(data: Any, rows: Rows, size: Callable[[int], int]) -> Opened:
     columns = checked if isinstance(checked, dict) else {"": checked}
     mapped = [each.filename for each in columns.values() if isinstance(each, np.memmap) and each.filename is not None]
     stamps = [Stamp.of(Path(name)) for name in dict.fromkeys(mapped)]
-    # The bytes of a file are seen by anyone who may list it; those in memory would tell the number of rows.
-    told = len(mapped) == len(columns) or rows.neighbors == "replace"
+    # The bytes of a file are seen by anyone who may list it; those in memory, or of a part of it, would tell the number
+    # of rows.
+    told = all(map(_is_whole_file, columns.values())) or rows.neighbors == "replace"
     most = size(rows.dim or checked.shape[1] if isinstance(checked, np.ndarray) else rows.known_dim)
 
     def read(meter: Meter) -> Iterator[Raw]:
@@ -53,6 +55,13 @@ def open_array(data: Any, rows: Rows, size: Callable[[int], int]) -> Opened:
                 meter.bytes += sum(cells.nbytes for cells in block.values()) if told else 0
 
     return Opened(read, bytes=sum(cells.nbytes for cells in columns.values()) if told else None)
+
+
+def _is_whole_file(cells: NDArray[Any]) -> bool:
+    """Whether these are all the numbers of a file, and not some that were taken out of it."""
+    if not isinstance(cells, np.memmap) or cells.filename is None:
+        return False
+    return bool(cells.offset + cells.nbytes == Stamp.of(Path(cells.filename)).bytes)
 
 
 def _checked(raw: Any, rows: Rows) -> Raw:
