@@ -144,6 +144,9 @@ class Capsule:
     def __init__(self) -> None:
         self.streams = iter([reader()])
 
+    def __arrow_c_schema__(self) -> Any:
+        return reader().schema.__arrow_c_schema__()
+
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return next(self.streams).__arrow_c_stream__(requested_schema)
 
@@ -829,7 +832,6 @@ REFUSED: dict[str, tuple[dp.Rows, Callable[[Path], Any], tuple[str, ...]]] = {
     ),
     "polars lazy, broken": (AGE, lambda _: pl.LazyFrame(AGES).select("hours"), ("lazy frame has no schema",)),
     "Arrow column": (AGE, lambda _: pa.chunked_array([[SECRET]]), ("ChunkedArray cannot be read as a table",)),
-    "broken stream": (AGE, lambda _: Broken(), ("Broken cannot be read as a table of named columns (ValueError)",)),
     "dataset, filtered": (AGE, lambda _: ds.dataset(pa.table(AGES)).filter(ds.field("age") > 0), ("to_reader()",)),
     "dataset of text": (
         AGE,
@@ -910,3 +912,13 @@ def test_an_engine_that_fails_while_it_is_read_tells_nothing() -> None:
         plan(AGE).run(lazy)
     assert WORD not in str(caught.value)
     assert caught.value.__context__ is None
+
+
+def test_another_librarys_stream_is_asked_for_after_the_charge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may run a query: what that raises, and that it does, depends on the rows."""
+    plan = dp.Plan(rows=AGE, budget=dp.Budget(epsilon=1.0, delta=1e-6), steps=[dp.release("moment", "gaussian")])
+    with pytest.raises(
+        dp.ReleaseFailed, match=r"Broken cannot be read as a table of named columns \(ValueError\)"
+    ) as told:
+        plan.run(Broken())
+    assert WORD not in str(told.value)

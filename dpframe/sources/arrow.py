@@ -24,18 +24,36 @@ from dpframe.sources.reading import Cells, Declared, Meter, Opened, Wanted, atte
 
 Batches = Callable[[Meter], Iterable[Any]]
 
+AT_HAND = ("pyarrow", "polars", "pandas")
+"""Libraries whose streams are of what is there already, so that their schema can be seen without computing anything."""
+
 
 def open_arrow(data: Any, columns: Declared, size: int) -> Opened:
-    """An Arrow table, a batch, or whatever gives an Arrow stream, which is read once."""
+    """An Arrow table, a batch, or whatever gives an Arrow stream, which is read once.
+
+    Another library's object may compute its rows when it is asked for the stream. Its schema is checked before the
+    charge where it can be asked for alone, and otherwise when it is read.
+    """
     arrow = pyarrow()
     if isinstance(data, arrow.Table | arrow.RecordBatch):
         check_schema(data.schema, columns)
         chosen = data.select([column.name for column in columns])
         return in_blocks(lambda _: chosen.to_batches() if isinstance(chosen, arrow.Table) else [chosen], columns, size)
     opening = partial(arrow.RecordBatchReader.from_stream, data)
-    stream = attempt(opening, f"{what(data)} cannot be read as a table of named columns")
-    check_schema(stream.schema, columns)
-    return in_blocks(lambda _: stream, columns, size, one_shot=True)
+    reading = partial(attempt, opening, f"{what(data)} cannot be read as a table of named columns")
+    if type(data).__module__.partition(".")[0] in AT_HAND:
+        stream = reading()
+        check_schema(stream.schema, columns)
+        return in_blocks(lambda _: stream, columns, size, one_shot=True)
+    if hasattr(type(data), "__arrow_c_schema__"):
+        check_schema(attempt(partial(arrow.schema, data), f"{what(data)} has no schema"), columns)
+
+    def batches(_: Meter) -> Iterator[Any]:
+        stream = reading()  # which may run a query, so not before the charge
+        check_schema(stream.schema, columns)
+        yield from stream
+
+    return in_blocks(batches, columns, size, one_shot=True)
 
 
 def in_blocks(
