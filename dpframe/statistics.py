@@ -83,6 +83,10 @@ class BlockMoment(Statistic):
         if isinstance(value, Radii) and not ((value.array >= 1 / NORM_LIMIT) & (value.array <= NORM_LIMIT)).all():
             raise validators.refuse(self, "radii", f"from {1 / NORM_LIMIT:g} to {NORM_LIMIT:g}", value.array.tolist())
 
+    def __attrs_post_init__(self) -> None:
+        if isinstance(self.basis, Subspace):
+            _ = self._integer_basis  # here and once: a worker's own linear algebra may round it otherwise
+
     def check(self, rows: Rows) -> None:
         if rows.center:
             raise PlanError("a block moment needs rows without a constant coordinate: dp.Rows(center=False).")

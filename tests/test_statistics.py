@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -182,3 +183,12 @@ def test_radii_must_be_two_positive_numbers(radii: Any) -> None:
 @pytest.mark.parametrize("dim", [1, 6, 100, 1000, 20_000])
 def test_blocks_keep_the_gram_matrix_exact(dim: int) -> None:
     assert 1 <= block_rows(dim) <= lattice.MAX_BLOCK_ROWS
+
+
+def test_a_block_moment_travels_with_its_integer_basis() -> None:
+    """Another machine's QR may round otherwise, and then a row's share would depend on who reads it."""
+    basis = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 2)))[0]
+    moment = dp.BlockMoment(basis=dp.Subspace(basis), radii=dp.Radii(np.array([0.5, 0.5])))
+    sent = pickle.loads(pickle.dumps(moment))
+    assert "_integer_basis" in vars(sent)
+    assert (moment._integer_basis == vars(sent)["_integer_basis"]).all()
