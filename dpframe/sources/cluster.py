@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import uuid
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
@@ -355,9 +356,18 @@ def _here(total: Any, keys: list[str], tell: Tell | None) -> Any:
 
 
 def _withheld(work: Callable[[], T]) -> T:
-    """Let Dask work; what it or a worker raises loses its words, which may hold a cell."""
+    """Let Dask work; what it or a worker raises loses its words, which may hold a cell.
+
+    Its warnings are not shown, nor made errors: how large a graph is tells how many rows are in it.
+    """
+
+    def quietly() -> T:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return work()
+
     return attempt(
-        work,
+        quietly,
         "Dask could not compute the data: a task failed (with a KeyError where a partition lacks a column), or its "
         "workers died; their logs say more",
     )
