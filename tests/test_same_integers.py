@@ -12,7 +12,7 @@ import pytest
 
 import dpframe as dp
 from dpframe import progress, runner
-from dpframe.sources import open_source
+from dpframe.sources import cluster, open_source
 from tests.workers import dying, failing, load, load_twice
 
 pa: Any = pytest.importorskip("pyarrow")
@@ -157,9 +157,9 @@ def test_the_comparison_sees_a_difference() -> None:
 def client() -> Iterator[Any]:
     """Two processes of one thread, on any free port; a worker that dies is replaced."""
     with (
-        dask.config.set({"distributed.comm.timeouts.connect": "60s"}),
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
-        distributed.Client(cluster) as client,
+        dask.config.set({"distributed.comm.timeouts.connect": "60s", "distributed.deploy.lost-worker-timeout": "600s"}),
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as two,
+        distributed.Client(two) as client,
     ):
         yield client
 
@@ -258,3 +258,15 @@ def test_a_cluster_that_gives_up(client: Any, work: Callable[[Any], Any], name: 
         client.cluster.scheduler.allowed_failures = allowed
     assert "hush" not in str(caught.value)
     assert (None, None) == (caught.value.__cause__, caught.value.__context__)
+
+
+def test_a_cluster_without_workers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "PAUSE", 0.1)
+    monkeypatch.setattr(cluster, "ABANDONED", 0.3)
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as deserted,
+        distributed.Client(deserted),
+        pytest.raises(dp.ReleaseFailed, match=r"Dask could not compute .* \(TimeoutError\).* stands"),
+    ):
+        plan(PROMISES["numbers"]).run(far_array(500, None))
+    assert {} == dict(deserted.scheduler.tasks)

@@ -12,8 +12,10 @@ each person may count in it, for the rows. (In one graph every partition would b
 from __future__ import annotations
 
 import math
+import time
 import uuid
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
@@ -35,6 +37,8 @@ from dpframe.sources.frames import open_pandas
 from dpframe.sources.reading import Meter, Opened, Raw, attempt, check_names, declared, is_a, what
 
 FAN_IN = 8  # totals added up by one task
+PAUSE = 5.0  # seconds between two looks at whether there is a worker
+ABANDONED = 120.0  # seconds without any, after which none is expected
 
 Tell = Callable[[int, int], None]
 T = TypeVar("T")
@@ -303,8 +307,9 @@ def _allotted(parts: Iterable[Any], task: Tasks) -> Any:
     """
     tallies = [task(tally_of, "count", task.job, index, part) for index, part in enumerate(parts)]
     (kept,) = import_module("dask").persist(task(allotments_of, "allot", task.job, tallies))
-    if _client(kept) is not None:
-        import_module("distributed").wait(kept)
+    client = _client(kept)
+    if client is not None:
+        deque(_completed(client, import_module("distributed").futures_of(kept)), maxlen=0)
     return kept
 
 
@@ -335,12 +340,31 @@ def _done(share: Share | Failure) -> None:
 
 
 def _on_cluster(client: Any, total: Any, marks: list[Any], tell: Tell | None) -> Any:
-    if tell is None:
-        return client.compute(total).result()
-    future, *marked = client.compute([total, *marks])
-    for done, _ in enumerate(import_module("distributed").as_completed(marked), start=1):
-        tell(done, len(marked))
-    return future.result()
+    futures, told = client.compute([total, *(marks if tell is not None else [])]), 0
+    for done in _completed(client, futures):
+        while tell is not None and told < min(done, len(marks)):  # the total may be one of those that are done
+            told += 1
+            tell(told, len(marks))
+    return futures[0].result()
+
+
+def _completed(client: Any, futures: list[Any]) -> Iterator[int]:
+    """How many futures are done, whenever one is; they are given up where no worker is left, and none comes."""
+    waiting, alone_since = list(futures), None
+    try:
+        while waiting:
+            try:
+                waiting = list(import_module("distributed").wait(waiting, PAUSE, "FIRST_COMPLETED").not_done)
+            except TimeoutError:
+                now = time.monotonic()
+                alone_since = None if client.nthreads() else alone_since or now
+                if alone_since is not None and now - alone_since > ABANDONED:
+                    raise
+            else:
+                yield len(futures) - len(waiting)
+    except BaseException:
+        client.cancel(futures, force=True)  # nothing of a run that failed stays on the cluster
+        raise
 
 
 def _here(total: Any, keys: list[str], tell: Tell | None) -> Any:
