@@ -37,8 +37,10 @@ class NoisyTrace(dp.Mechanism):
         return dp.losses.Laplace(epsilon=level)
 
     def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Scalar:
-        trace = int(np.trace(data.moment)) + int(random.laplace(data.rows.contributions * 2.0**32 / level, 1)[0])
-        return dp.Scalar(trace * data.rows.step**2)
+        size = data.rows.known_dim  # without the constant coordinate
+        trace = int(np.trace(data.moment[:size, :size]))
+        noise = int(random.laplace(data.rows.contributions * 2.0**32 / level, 1)[0])
+        return dp.Scalar((trace + noise) * data.rows.step**2)
 
 
 @attrs.frozen(kw_only=True)
