@@ -112,8 +112,7 @@ class Totals(Redacted):
     def read(self, raw: Any) -> None:
         """Add a block of raw rows, which are mapped once for all statistics."""
         with np.errstate(all="ignore"):  # a warning, or its being an error, would depend on the data
-            values, within = self._map(raw)
-            chunk = Chunk(self._rows, values, within=within, scratch=self._scratch)
+            chunk = self._map(raw)
             for statistic, sums in self._sums.items():
                 statistic.add_to(chunk, sums)
 

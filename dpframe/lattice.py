@@ -44,13 +44,18 @@ def inner_radius(dim: int) -> int:
     return RADIUS - ceil_half_root(dim)
 
 
+def steps_per_unit(dim: int, norm: float) -> float:
+    """How many lattice steps a length of one is."""
+    return inner_radius(dim) / norm
+
+
 def direction_bits(dim: int) -> int:
     """Bits per coordinate such that the squared norm of a direction stays exact: dim · 4^bits ≤ 2⁵²."""
     return (52 - (dim - 1).bit_length()) // 2
 
 
 def integer_rows(
-    values: NDArray[Any], norm: float, out: FloatArray | None = None, *, within: bool = False
+    values: NDArray[Any], norm: float, out: FloatArray | None = None, *, within: bool = False, rounded: bool = False
 ) -> tuple[FloatArray, NDArray[np.bool_] | None]:
     """Round rows to the lattice, scaling down those longer than ``norm``.
 
@@ -59,16 +64,19 @@ def integer_rows(
         norm: the public bound on the length of a row.
         out: where to write the integers; a new array unless given.
         within: whether every row is known to be finite and no longer than the norm, so that none needs measuring.
+        rounded: whether ``out`` holds the rows in lattice steps, rounded, by now.
 
     Returns:
         Integer rows in float64, each of length at most RADIUS, and a mask of the rows that had a non-finite entry
         (those rows are zero), or None where there is none.
     """
     dim = values.shape[1]
-    scale = inner_radius(dim) / norm
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        integers = np.multiply(values, scale, out=out, dtype=np.float64, casting="unsafe")
-        np.rint(integers, out=integers)
+        if rounded and out is not None:
+            integers = out
+        else:
+            integers = np.multiply(values, steps_per_unit(dim, norm), out=out, dtype=np.float64, casting="unsafe")
+            np.rint(integers, out=integers)
         if within:
             return integers, None
         squares = np.einsum("ij,ij->i", integers, integers)

@@ -55,6 +55,10 @@ class Scratch(Redacted):
         flat = self._kept[use][:size]
         return flat.reshape(columns, rows).T if by_columns else flat.reshape(rows, columns)
 
+    def integers(self, count: int, rows: Rows, *, by_columns: bool) -> FloatArray:
+        """Room for integer rows, with the constant coordinate where they have one."""
+        return self.array("integers", count, rows.width, by_columns=by_columns)
+
     def clear(self) -> None:
         """Give the memory back."""
         self._kept.clear()
@@ -71,12 +75,14 @@ class Chunk(Redacted):
         rows: the promise, with its dimension known.
         values: (rows, dim), NaN in rows that contribute nothing.
         within: whether every row is known to be finite and no longer than the promise says.
+        rounded: room for the integers, in which the values are already in lattice steps and rounded.
         scratch: where integer rows are held; memory of its own unless given.
     """
 
     rows: Rows
     values: NDArray[Any] = attrs.field(converter=_read_only)
     within: bool = attrs.field(default=False, kw_only=True)
+    _rounded: FloatArray | None = attrs.field(default=None, alias="rounded", kw_only=True)
     _scratch: Scratch = attrs.field(factory=Scratch, alias="scratch", kw_only=True)
     _integers: FloatArray | None = attrs.field(default=None, init=False)
 
@@ -92,9 +98,11 @@ class Chunk(Redacted):
 
     def _to_lattice(self) -> FloatArray:
         count, dim = self.values.shape
-        by_columns = self.values.flags.fnc
-        room = self._scratch.array("integers", count, dim + self.rows.center, by_columns=by_columns)
-        _, lost = lattice.integer_rows(self.values, self.rows.length, out=room[:, :dim], within=self.within)
+        room, rounded = self._rounded, self._rounded is not None
+        if room is None:
+            room = self._scratch.integers(count, self.rows, by_columns=self.values.flags.fnc)
+        integers = room[:, :dim]
+        _, lost = lattice.integer_rows(self.values, self.rows.length, integers, within=self.within, rounded=rounded)
         if self.rows.center:
             room[:, dim] = self.rows.constant
             if lost is not None:

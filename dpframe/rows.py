@@ -281,4 +281,4 @@ class Rows:
         from dpframe.mapping import mapper
         from dpframe.private import Scratch
 
-        return mapper(self, Scratch())(chunk)[0]
+        return np.array(mapper(self, Scratch())(chunk).values)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -12,7 +15,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 import dpframe as dp
-from dpframe import lattice
+from dpframe import lattice, mapping
 from dpframe.accumulate import accumulate
 from dpframe.lattice import RADIUS, direction_bits, inner_radius
 from dpframe.mapping import mapper
@@ -83,29 +86,94 @@ def _reference_row(row: NDArray[Any], norm: float) -> Any:
         return np.rint(directions * (inner_radius(dim) / length))[None]
 
 
+@pytest.fixture(params=["NumPy", "compiled"], scope="module")
+def way(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Through which of both maps cells go, from the first on."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mapping, "COMPILED_FROM", 0 if request.param == "compiled" else math.inf)
+        yield request.param
+
+
 @settings(max_examples=100, deadline=None)
 @given(data=st.data(), found=columns(), count=st.integers(0, 9), center=st.booleans())
 def test_the_fast_map_gives_the_numbers_of_the_plain_one(
-    data: st.DataObject, found: list[dp.Column | dp.Category], count: int, center: bool
+    way: str, data: st.DataObject, found: list[dp.Column | dp.Category], count: int, center: bool
 ) -> None:
     rows = dp.Rows(columns=found, neighbors="add-remove", center=center, norm=data.draw(st.sampled_from([None, 0.5])))
     table = data.draw(cells(found, count))
-    scratch = Scratch()
-    fast = mapper(rows, scratch)
-    fast({name: np.zeros(20) for name in table})  # memory with something in it
-    expected, (actual, within) = reference_map(rows, table), fast(table)
-    assert np.array_equal(expected, actual, equal_nan=True)
-    if len(expected):
-        alone = [fast({name: cells[i : i + 1] for name, cells in table.items()})[0].copy() for i in range(count)]
-        assert np.array_equal(expected, np.concatenate(alone), equal_nan=True)
+    fast = mapper(rows, Scratch())
+    fast({name: np.zeros(20) for name in table}).integers()  # memory with something in it
+    expected, chunk = reference_map(rows, table), fast(table)
+    assert expected.tobytes() == chunk.values.tobytes() or np.isnan(expected).any()
+    assert np.array_equal(expected, chunk.values, equal_nan=True)
     integers = reference_integers(expected, rows.length)
-    assert (rows.norm is None and bool(np.isfinite(expected).all())) == within
-    chunk = dp.Chunk(rows, fast(table)[0], within=within, scratch=scratch)
+    assert (rows.norm is None and bool(np.isfinite(expected).all())) == chunk.within
     assert integers.tolist() == chunk.integers()[:, : rows.known_dim].tolist()
+    if len(expected):
+        alone = [fast({name: cells[i : i + 1] for name, cells in table.items()}).values.copy() for i in range(count)]
+        assert np.array_equal(expected, np.concatenate(alone), equal_nan=True)
     moment = accumulate([table], [dp.Moment()], rows)[dp.Moment()]["moment"]
     constant = np.where(np.isfinite(expected).all(axis=1), rows.constant, 0)[:, None]
     exact = (np.hstack([integers, constant]) if center else integers).astype(np.int64).astype(object)
     assert (exact.T @ exact).tolist() == moment.tolist() if count else not moment.any()
+
+
+FORMS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+    "as they are": np.asarray,
+    "every second": lambda cells: np.repeat(cells, 2)[::2],
+    "backwards": lambda cells: cells[::-1].copy()[::-1],
+    "read-only": lambda cells: np.frombuffer(cells.tobytes(), cells.dtype),
+    "not aligned": lambda cells: np.frombuffer(b"x" + cells.tobytes(), np.uint8)[1:].view(cells.dtype),
+    "of the other end": lambda cells: cells.astype(cells.dtype.newbyteorder()),
+    "a subclass": lambda cells: cells.view(np.recarray),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.usefixtures("way")
+def test_cells_in_any_form(form: str, dtype: Any) -> None:
+    """Thousands of cells, so that compiled loops are vectorised, with every nasty one at every place of a vector."""
+    rows = dp.Rows(columns=[dp.Column("x", -0.3, 0.7, missing=0.1), dp.Column("y", 0.1, 3.3)], neighbors="add-remove")
+    random = np.random.default_rng(20)
+    plain = random.uniform(-1, 4, 4099)
+    with np.errstate(all="ignore"):
+        plain[random.choice(4099, 900, replace=False)] = random.choice(NASTY, 900)
+        plain = plain.astype(dtype)
+    cells = FORMS[form](plain)
+    assert np.array_equal(plain, cells, equal_nan=True)
+    table = {"x": cells, "y": cells}
+    expected, chunk = reference_map(rows, table), mapper(rows, Scratch())(table)
+    assert np.array_equal(expected, chunk.values, equal_nan=True)
+    assert reference_integers(expected, rows.length).tolist() == chunk.integers().tolist()
+
+
+def test_large_data_is_compiled_after_so_many_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = dp.Rows(columns=[dp.Column("x", -1, 1)], neighbors="add-remove")
+    fast, table = mapper(rows, Scratch()), {"x": np.linspace(-2, 2, 1000)}
+    monkeypatch.setattr(mapping, "COMPILED_FROM", 2500)
+    monkeypatch.setattr(mapping._Numbers, "fill_compiled", told := Mock(return_value=True))
+    assert [0, 0, 0, 1] == [told.call_count for _ in range(4) if fast(table)]
+
+
+@pytest.mark.parametrize("error", [ImportError("no module named numba"), RuntimeError("LLVM"), OSError("disk")])
+def test_what_cannot_be_compiled_is_mapped_by_numpy(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = dp.Rows(columns=[dp.Column("x", -1, 1)], neighbors="add-remove")
+    monkeypatch.setattr(mapping, "COMPILED_FROM", 0)
+    monkeypatch.setattr(mapping, "import_module", Mock(side_effect=error))
+    mapping._strips.cache_clear()
+    try:
+        table = {"x": np.linspace(-2, 2, 1000)}
+        assert reference_map(rows, table).tolist() == mapper(rows, Scratch())(table).values.tolist()
+    finally:
+        mapping._strips.cache_clear()
+
+
+def test_a_norm_that_is_not_known_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pass that finds the norm has no lattice."""
+    rows = dp.Rows(columns=[dp.Column("x", -1, 1)], norm=dp.ref("norm"), neighbors="add-remove")
+    monkeypatch.setattr(mapping, "COMPILED_FROM", 0)
+    assert [[0.5]] == mapper(rows, Scratch())({"x": np.array([0.5])}).values.tolist()
 
 
 @settings(max_examples=100, deadline=None)

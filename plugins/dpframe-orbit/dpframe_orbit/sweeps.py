@@ -18,18 +18,15 @@ relative precision near zero.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
 
-import numba
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from dpframe.compiled import compiled
 from dpframe_orbit.pattern import Chain, Floats
 
 Words = NDArray[np.uint64]
-F = TypeVar("F", bound=Callable[..., Any])
 
 AGREED, DISAGREED, MORE = 0, 1, 2
 UNIT = 2.0**-64
@@ -40,20 +37,6 @@ _VECTOR, _INTEGERS = types.float64[::1], types.int64[::1]
 _DEPTHS = types.float64[:, ::1]
 _WORDS = types.Array(types.uint64, 2, "C", readonly=True)
 _CHAIN = types.NamedTuple((_VECTOR, _VECTOR, _INTEGERS, _INTEGERS, _VECTOR), Chain)  # type: ignore[no-untyped-call]
-
-
-def compiled(*signature: Any) -> Callable[[F], F]:
-    """Compile now, and keep the result on disk where that can be: not in a read-only install, nor on a full disk."""
-
-    def compile_now(function: F) -> F:
-        kept: Any
-        try:
-            kept = numba.njit([signature], cache=True, nogil=True, error_model="numpy")(function)
-        except (RuntimeError, OSError):
-            kept = numba.njit([signature], nogil=True, error_model="numpy")(function)
-        return cast(F, kept)
-
-    return compile_now
 
 
 @compiled(types.float64, types.float64, types.float64, types.uint64)

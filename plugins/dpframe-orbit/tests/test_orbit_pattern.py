@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import math
 import os
 import subprocess
@@ -17,7 +16,6 @@ from scipy import stats
 
 import dpframe as dp
 from dpframe.noise import Keystream
-from dpframe_orbit import sweeps
 from dpframe_orbit.past import before_the_last_sweep, draw_pattern, last_sweep, next_horizon
 from dpframe_orbit.pattern import Floats, Pattern
 
@@ -339,19 +337,3 @@ def test_looking_up_the_plugin_compiles_nothing() -> None:
     code = "import dpframe, sys; dpframe.release('x', 'orbit', spectrum=[1.0]); print('numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "False\n" == done.stdout
-
-
-def test_a_full_disk_only_costs_compiling_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from numba import types
-    from numba.core.caching import FunctionCache
-
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(FunctionCache, "save_overload", full)
-
-    @sweeps.compiled(types.float64)
-    def doubled(value: float) -> float:
-        return 2.0 * value
-
-    assert 3.0 == doubled(1.5)
