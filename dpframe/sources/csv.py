@@ -43,7 +43,7 @@ def open_csv(path: Path, columns: Declared, size: int) -> Opened:
     unreadable, most = [""] * len(header), min(size, max(CSV_CELLS // len(header), 1))
 
     def read(meter: Meter) -> Iterator[Cells]:
-        before = meter.bytes
+        told = 0
         with stamp.unchanged(), _text(path) as file:
             rows = islice(_records(file), 1, None)
             while block := [row if len(row) == len(header) else unreadable for row in islice(rows, most)]:
@@ -51,7 +51,9 @@ def open_csv(path: Path, columns: Declared, size: int) -> Opened:
                     column.name: _parsed([row[place] for row in block], column)
                     for column, place in zip(columns, places, strict=True)
                 }
-                meter.bytes = before + file.buffer.tell()
+                now = file.buffer.tell()
+                meter.add(bytes=now - told)
+                told = now
 
     return Opened(read, bytes=stamp.bytes)
 
