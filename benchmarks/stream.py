@@ -15,17 +15,18 @@ import dpframe as dp
 from benchmarks import fresh
 from benchmarks.table import Row, Table, at_least, at_most
 from benchmarks.timing import Measured, Turns
-from dpframe.sources import block_rows
+from dpframe.sources.files import BATCH_ROWS, READ_BUFFER
 
 FILES, GROUPS, ROWS_PER_GROUP, DIM = 10, 2, 1_000_000, 50
 REPETITIONS = 5
 WANTED, MEMORY = 0.5, 1.0  # share of the throughput of reading alone; GiB
 
-BATCHES, DATASET, RUN = "reading alone, in batches", "reading alone, as a dataset", "plan.run"
+GROUPWISE, BATCHES = "reading alone, by row groups", "reading alone, in batches"
+DATASET, RUN = "reading alone, as a dataset", "plan.run"
 
 
 def measure(turns: Turns) -> Table:
-    """Time and memory of reading alone, in two ways, and of a run, each in fresh processes, in turns."""
+    """Time and memory of reading alone, in three ways, and of a run, each in fresh processes, in turns."""
     turns.progress.expect(REPETITIONS)
     with tempfile.TemporaryDirectory(prefix="dpframe-stream-") as directory:
         for number in range(FILES):
@@ -33,11 +34,11 @@ def measure(turns: Turns) -> Table:
             _write(Path(directory) / f"part-{number:02d}.parquet", number)
         size = sum(file.stat().st_size for file in Path(directory).iterdir())
         peaks: dict[str, float] = {}
-        tasks = {BATCHES: read_batches, DATASET: read_dataset, RUN: run_plan}
+        tasks = {GROUPWISE: read_groups, BATCHES: read_batches, DATASET: read_dataset, RUN: run_plan}
         things = {name: _in_turn(name, task, directory, peaks) for name, task in tasks.items()}
         seconds = turns.medians(things, REPETITIONS)
     rows = FILES * GROUPS * ROWS_PER_GROUP
-    share = min(seconds[BATCHES], seconds[DATASET]) / seconds[RUN]
+    share = min(seconds[GROUPWISE], seconds[BATCHES], seconds[DATASET]) / seconds[RUN]
     gibibytes = {name: peak / 2**30 for name, peak in peaks.items()}
     found = [
         Row(
@@ -70,7 +71,7 @@ def measure(turns: Turns) -> Table:
             f"{FILES} files of float32 columns as pyarrow writes them, {size / 1e9:.1f} GB, in the system's cache. "
             f"Each reading is a process of its own; median of {REPETITIONS} rounds in turns, less the time to load.",
             "Reading alone takes all columns to Arrow arrays, with as many threads as a run has; the share is of the "
-            "faster of two ways. plan.run reads, maps and clips every cell, sums exactly and releases the moment.",
+            "fastest of three ways. plan.run reads, maps and clips every cell, sums exactly and releases the moment.",
         ),
         rows=tuple(found),
     )
@@ -110,14 +111,27 @@ def _exhausted(batches: Callable[[], Iterator[Any]]) -> fresh.Figures:
     return {"seconds": time.perf_counter() - start}
 
 
+def read_groups(directory: str) -> fresh.Figures:
+    """Row group by row group, each as a whole, with the defaults of pyarrow."""
+    pq = import_module("pyarrow.parquet")
+
+    def tables() -> Iterator[Any]:
+        for path in _files(directory):
+            with pq.ParquetFile(path) as file:
+                for number in range(file.num_row_groups):
+                    yield file.read_row_group(number)
+
+    return _exhausted(tables)
+
+
 def read_batches(directory: str) -> fresh.Figures:
-    """File by file, in batches of the size that a run takes."""
+    """File by file, in batches and by pieces of the size that a run takes."""
     pq = import_module("pyarrow.parquet")
 
     def batches() -> Iterator[Any]:
         for path in _files(directory):
-            with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 18) as file:
-                yield from file.iter_batches(block_rows(DIM))
+            with pq.ParquetFile(path, pre_buffer=False, buffer_size=READ_BUFFER) as file:
+                yield from file.iter_batches(BATCH_ROWS)
 
     return _exhausted(batches)
 
