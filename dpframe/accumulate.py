@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -32,61 +31,22 @@ NOISE_ROOM = 1 << 61
 WIDE = 1 << 10
 """From this width on blocks are read one after the other, with all cores at work on each, and one matrix is kept."""
 
-PAUSE = 0.05  # seconds between two looks at threads that read
-
 _LOW = (1 << LIMB_BITS) - 1
 
 
-def accumulate(
-    blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows, tell: Callable[[], object] = lambda: None
-) -> dict[Statistic, Parts]:
-    """Exact totals of the statistics over all blocks of raw rows, on the cores of this machine.
-
-    Args:
-        blocks: the rows. They are read in this thread, or by several if they are `Lanes`.
-        statistics: what is summed.
-        rows: the promise, with its dimension known.
-        tell: called in this thread again and again while reading goes on.
-    """
-    if isinstance(blocks, Lanes):
-        return _by_lanes(blocks, statistics, rows, tell).exact()
-    by_blocks = _by_wide_blocks if rows.width >= WIDE else _by_blocks
-    return by_blocks(blocks, statistics, rows, tell).exact()
+def accumulate(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows) -> dict[Statistic, Parts]:
+    """Exact totals of the statistics over all blocks of raw rows, on the cores of this machine."""
+    return totals(blocks, statistics, rows).exact()
 
 
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def one_blas_thread() -> Any:
-    """One thread for each matrix product, where every core has a product of its own to work at."""
-    return _blas().limit(limits=1, user_api="blas")
-
-
-@lru_cache
-def _blas() -> Any:
-    """The matrix libraries of this process; finding them takes longer than reading a small table."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-def _by_wide_blocks(
-    blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows, tell: Callable[[], object]
-) -> Totals:
-    """One block after the other, with all cores at work on each."""
-    sums = Totals(statistics, rows)
-    for raw in blocks:
-        tell()
-        sums.read(raw)
-    return sums
-
-
-def _by_blocks(
-    blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows, tell: Callable[[], object]
-) -> Totals:
-    """Blocks that this thread reads, each with a core at work on it."""
+def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows) -> Totals:
+    """The same, to be merged with the totals of other blocks."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if rows.width >= WIDE:
+        sums = Totals(statistics, rows)
+        for raw in blocks:
+            sums.read(raw)
+        return sums
     free: deque[Totals] = deque()
 
     def read(raw: Any) -> None:
@@ -100,80 +60,25 @@ def _by_blocks(
             free.append(sums)
 
     waiting: deque[Future[None]] = deque()
-    with one_blas_thread(), ThreadPoolExecutor(cores()) as pool:
+    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(cores) as pool:
         for raw in blocks:
-            tell()
             waiting.append(pool.submit(read, raw))
-            if len(waiting) > 2 * cores():
+            if len(waiting) > 2 * cores:
                 waiting.popleft().result()
         while waiting:
             waiting.popleft().result()
-    return _merged(free or [Totals(statistics, rows)])
-
-
-class Lanes(Redacted):
-    """Blocks for several threads: each that iterates is given parts that no other has.
-
-    What a thread reads is still in its core's cache when it is mapped and summed there.
-
-    Args:
-        parts: each gives an iterator of blocks when it is called.
-        at_once: how many threads may read.
-        finish: called after all were read to the end.
-    """
-
-    def __init__(
-        self, parts: Iterable[Callable[[], Iterator[Any]]], at_once: int, finish: Callable[[], object] = lambda: None
-    ) -> None:
-        self._left, self._lock, self._stopped = iter(list(parts)), Lock(), False
-        self.at_once, self.finish = at_once, finish
-
-    def __iter__(self) -> Iterator[Any]:
-        while True:
-            with self._lock:
-                part = next(self._left, None)
-            if part is None:
-                return
-            for raw in part():
-                if self._stopped:
-                    return
-                yield raw
-
-    def stop(self) -> None:
-        """Let all threads come to an end before the parts do."""
-        self._stopped = True
-
-
-def _by_lanes(lanes: Lanes, statistics: Sequence[Statistic], rows: Rows, tell: Callable[[], object]) -> Totals:
-    """Blocks that are read and summed by the same thread."""
-
-    def read() -> Totals:
-        sums = Totals(statistics, rows)
-        for raw in lanes:
-            sums.read(raw)
-        return sums
-
-    with one_blas_thread(), ThreadPoolExecutor(lanes.at_once) as pool:
-        reading = [pool.submit(read) for _ in range(lanes.at_once)]
-        try:
-            while wait(reading, PAUSE, FIRST_EXCEPTION).not_done and not _failed(reading):
-                tell()
-        finally:
-            lanes.stop()
-    found = _merged([each.result() for each in reading])
-    lanes.finish()
-    return found
-
-
-def _failed(futures: Iterable[Future[Any]]) -> bool:
-    return any(each.done() and each.exception() is not None for each in futures)
-
-
-def _merged(found: Iterable[Totals]) -> Totals:
-    sums, *others = found
-    for each in others:
-        sums.merge(each)
+    sums = free.pop() if free else Totals(statistics, rows)
+    for others in free:
+        sums.merge(others)
     return sums
+
+
+@lru_cache
+def _blas() -> Any:
+    """The matrix libraries of this process; finding them takes longer than reading a small table."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 class Totals(Redacted):

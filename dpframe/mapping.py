@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -44,34 +44,15 @@ def _as_it_is(rows: Rows, scratch: Scratch, raw: Any) -> Chunk:
     return Chunk(rows, np.asarray(raw), scratch=scratch)
 
 
-Strips = Mapping[np.dtype[Any], Any]
-
-
-@attrs.define
-class _Compiler:
-    """Loads the compiled maps, once for a process and not before it pays."""
-
-    _cells: int = 0
-    _strips: Strips | None = None
-
-    def strips(self, cells: int) -> Strips:
-        """The maps by type of cell, for so many more cells; none as long as NumPy is to map them."""
-        self._cells += cells
-        if self._strips is None and self._cells > COMPILED_FROM:
-            self._strips = _compiled()
-        return self._strips or {}
-
-
-def _compiled() -> Strips:
-    """None where they cannot be had, for whatever reason: the run is charged, and NumPy does the same."""
+@lru_cache
+def _strips() -> Mapping[np.dtype[Any], Any]:
+    """The compiled maps by type of cell; none where they cannot be had, for whatever reason: the run is charged, and
+    the map below does the same."""
     try:
-        strips: Strips = import_module("dpframe.strips").STRIPS
+        strips: Mapping[np.dtype[Any], Any] = import_module("dpframe.strips").STRIPS
     except Exception:
         return {}
     return strips
-
-
-_compiler = _Compiler()
 
 
 @attrs.frozen(eq=False)
@@ -93,16 +74,17 @@ class _Numbers:
             high=np.where(rounded, -np.inf, high),
         )
 
-    def fill_both(
-        self, values: FloatArray, rounded: FloatArray, cells: Sequence[NDArray[Any]], scale: float, strips: Strips
+    def fill_compiled(
+        self, values: FloatArray, rounded: FloatArray, cells: Sequence[NDArray[Any]], scale: float, scratch: Scratch
     ) -> bool:
-        """The same as `fill`, and the coordinates in lattice steps, rounded, by compiled maps."""
+        """The same as `fill`, and the coordinates in lattice steps, rounded, where there is a compiled map."""
         complete = True
         for found, target, steps, column in zip(cells, values, rounded, self.columns, strict=True):
             strip = np.asarray(found)
-            if not (strip.dtype in strips and strip.flags.c_contiguous and strip.flags.aligned):
-                strip = np.array(found, dtype=np.float64)
-            if not strips[strip.dtype](strip, target, steps, column, scale):
+            if not (strip.dtype in _strips() and strip.flags.c_contiguous and strip.flags.aligned):
+                strip = scratch.array("strip", len(found), 1, by_columns=True)[:, 0]
+                strip[...] = found
+            if not _strips()[strip.dtype](strip, target, steps, column, scale):
                 complete &= math.isfinite(column[-1])
         return complete
 
@@ -127,7 +109,7 @@ class _Numbers:
         return complete
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class _Columns:
     """Tables, or arrays with as many columns as were declared, to coordinates."""
 
@@ -135,6 +117,7 @@ class _Columns:
     names: tuple[str, ...]
     parts: tuple[tuple[slice, _Numbers | Category], ...]  # which columns, and what they are
     scratch: Scratch
+    cells: int = attrs.field(init=False, default=0)  # mapped so far
 
     @classmethod
     def of(cls, rows: Rows, columns: Sequence[Column | Category], scratch: Scratch) -> _Columns:
@@ -156,18 +139,23 @@ class _Columns:
         """The coordinates of some rows. They are known to be finite and within the norm where there is none beside the
         columns, each of which contributes at most 1 to the square of a length, and no cell is lost."""
         cells = list(raw.T) if isinstance(raw, np.ndarray) else [raw[name] for name in self.names]
-        mapped = self.scratch.array("coordinates", len(cells[0]), self.rows.known_dim, by_columns=True)  # as cells come
-        strips = {} if isinstance(self.rows.norm, Ref) else _compiler.strips(mapped.size)  # which need its lattice
-        rounded = self.scratch.integers(len(mapped), self.rows, by_columns=True) if strips else None
+        count, dim = len(cells[0]), self.rows.known_dim
+        mapped = self.scratch.array("coordinates", count, dim, by_columns=True)  # as the cells come
+        rounded = self._room_for_integers(count)
+        self.cells += mapped.size
         complete = self.rows.norm is None
         if mapped.size:
             with np.errstate(over="ignore", invalid="ignore"):
-                complete &= self._fill(mapped.T, None if rounded is None else rounded.T, cells, strips)
+                complete &= self._fill(mapped.T, None if rounded is None else rounded.T, cells)
         return Chunk(self.rows, mapped, within=complete, rounded=rounded, scratch=self.scratch)
 
-    def _fill(
-        self, values: FloatArray, rounded: FloatArray | None, cells: Sequence[NDArray[Any]], strips: Strips
-    ) -> bool:
+    def _room_for_integers(self, count: int) -> FloatArray | None:
+        """Where integers go as well, once the map is compiled and the length of a lattice step is known."""
+        if self.cells < COMPILED_FROM or isinstance(self.rows.norm, Ref) or not _strips():
+            return None
+        return self.scratch.integers(count, self.rows, by_columns=True)
+
+    def _fill(self, values: FloatArray, rounded: FloatArray | None, cells: Sequence[NDArray[Any]]) -> bool:
         start, complete = 0, True
         scale = math.nan if rounded is None else lattice.steps_per_unit(len(values), self.rows.length)
         for which, part in self.parts:
@@ -182,6 +170,6 @@ class _Columns:
                 if rounded is None:
                     complete &= part.fill(values[here], cells[which])
                 else:
-                    complete &= part.fill_both(values[here], rounded[here], cells[which], scale, strips)
+                    complete &= part.fill_compiled(values[here], rounded[here], cells[which], scale, self.scratch)
             start = here.stop
         return complete

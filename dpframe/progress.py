@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,6 +12,7 @@ import attrs
 from dpframe.errors import PlanError
 
 if TYPE_CHECKING:
+    from dpframe.sources import Source
     from dpframe.sources.reading import Meter
 
 INTERVAL = 0.2  # seconds between two events of one phase
@@ -106,8 +107,14 @@ class Teller:
         self._phase, self._percent = phase, 0
         self._tell(Progress(phase))
 
-    def read_so_far(self, meter: Meter, *, count_rows: bool, ended: bool = False) -> None:
-        """So much of the data was read; of rows whoever listens is told only where these count."""
+    def reading(self, source: Source, blocks: Iterable[T], *, count_rows: bool) -> Iterator[T]:
+        """The blocks of a source; whoever listens is told how much of it was read, of rows only where these count."""
+        for block in blocks:
+            self._tell_read(source.meter, count_rows)
+            yield block
+        self._tell_read(source.meter, count_rows, ended=True)
+
+    def _tell_read(self, meter: Meter, count_rows: bool, *, ended: bool = False) -> None:
         total = meter.total_bytes
         if count_rows:
             known = {} if total is None else {"bytes": meter.bytes, "total_bytes": total}

@@ -163,10 +163,8 @@ def read(
     if source.partitions is not None:
         tell = teller.partitions if teller.listens else None
         return PrivateData(rows, statistics=source.partitions.accumulate(wanted, rows, source.meter, tell))
-    tell = partial(teller.read_so_far, source.meter, count_rows=rows.neighbors == "replace")
-    found = accumulate(source.lanes() or source.blocks(), wanted, rows, tell)
-    tell(ended=True)
-    return PrivateData(rows, statistics=found)
+    blocks = teller.reading(source, source.blocks(), count_rows=rows.neighbors == "replace")
+    return PrivateData(rows, statistics=accumulate(blocks, wanted, rows))
 
 
 def _check_again(statistic: Statistic, rows: Rows) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import functools
 import pickle
-import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
-from unittest.mock import Mock
 
 import attrs
 import numpy as np
@@ -19,7 +17,7 @@ from threadpoolctl import threadpool_info
 import dpframe as dp
 from dpframe import accumulate as accumulating
 from dpframe import lattice
-from dpframe.accumulate import ExactSum, Lanes, Totals, accumulate
+from dpframe.accumulate import ExactSum, Totals, accumulate, totals
 from dpframe.sources import open_source
 
 ROWS = dp.Rows(norm=1.0, neighbors="add-remove", dim=2)
@@ -134,8 +132,7 @@ def test_many_merges_of_moments_and_a_release(monkeypatch: pytest.MonkeyPatch) -
     """Rows enough for 2⁶⁶, by doubling; the release of such totals is the total and noise."""
     values = np.array([[0.6, -0.8], [1.0, 0.0]])
     once = accumulate([values], [dp.Moment()], ROWS)[dp.Moment()]["moment"]
-    many = Totals([dp.Moment()], ROWS)
-    many.read(values)
+    many = totals([values], [dp.Moment()], ROWS)
     for _ in range(36):
         many.merge(many)
     expected = [[int(entry) << 36 for entry in row] for row in once.tolist()]
@@ -230,74 +227,3 @@ def test_a_wide_moment_is_that_of_its_coordinates() -> None:
     found = accumulate(open_source(values, rows).blocks(), [dp.Moment()], rows)[dp.Moment()]["moment"]
     integers = dp.Chunk(rows, values).integers().astype(np.int64)
     assert (integers.T @ integers).tolist() == found.tolist()
-
-
-# -- several threads ---------------------------------------------------------------------------------------------------
-
-
-def lanes_of(parts: list[list[Any]], at_once: int) -> Lanes:
-    return Lanes([functools.partial(iter, part) for part in parts], at_once)
-
-
-@pytest.mark.parametrize("at_once", [1, 2, 7])
-@pytest.mark.parametrize("count", [0, 1, 5, 40])
-def test_lanes_give_every_block_once(count: int, at_once: int) -> None:
-    random, rows = np.random.default_rng(count), dp.Rows(norm=1.0, neighbors="add-remove", dim=4)
-    parts = [[random.uniform(-1, 1, size=(size, 4)) for size in random.integers(0, 9, 3)] for _ in range(count)]
-    blocks = [block for part in parts for block in part]
-    found = accumulate(lanes_of(parts, at_once), STATISTICS, rows)
-    for statistic, sums in accumulate(blocks, STATISTICS, rows).items():
-        assert {n: p.tolist() for n, p in sums.items()} == {n: p.tolist() for n, p in found[statistic].items()}
-
-
-def test_lanes_are_read_at_the_same_time() -> None:
-    """Two threads meet in the middle of a part each, or wait for ever."""
-    meeting = threading.Barrier(2, timeout=60)
-
-    def part() -> Iterator[Any]:
-        yield np.ones((1, 2))
-        meeting.wait()
-        yield np.ones((1, 2))
-
-    finished: list[int] = []
-    lanes = Lanes([part, part], 2, lambda: finished.append(1))
-    accumulate(lanes, [dp.Moment()], ROWS)
-    assert [1] == finished
-
-
-def test_a_lane_that_fails_ends_the_others() -> None:
-    """The other one would go on for ever."""
-    before, finished = threadpool_info(), Mock()
-
-    def broken() -> Iterator[Any]:
-        yield np.ones((1, 2))
-        raise dp.DataError("broken")
-
-    def endless() -> Iterator[Any]:
-        while True:
-            yield np.ones((1, 2))
-
-    with pytest.raises(dp.DataError, match="broken"):
-        accumulate(Lanes([broken, endless, endless], 2, finished), [dp.Moment()], ROWS)
-    assert before == threadpool_info()
-    assert not finished.called
-
-
-def test_lanes_end_when_whoever_is_told_has_enough() -> None:
-    def endless() -> Iterator[Any]:
-        while True:
-            yield np.ones((1, 2))
-
-    with pytest.raises(KeyboardInterrupt):
-        accumulate(Lanes([endless, endless], 2), [dp.Moment()], ROWS, Mock(side_effect=KeyboardInterrupt))
-
-
-def test_progress_is_told_in_the_thread_of_the_caller() -> None:
-    told: list[int] = []
-
-    def slow() -> Iterator[Any]:
-        while not told:
-            yield np.ones((1, 2))
-
-    accumulate(Lanes([slow, slow], 2), [dp.Moment()], ROWS, lambda: told.append(threading.get_ident()))
-    assert {threading.get_ident()} == set(told)

@@ -90,8 +90,7 @@ def _reference_row(row: NDArray[Any], norm: float) -> Any:
 def way(request: pytest.FixtureRequest) -> Iterator[str]:
     """Through which of both maps cells go, from the first on."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mapping, "COMPILED_FROM", -1 if request.param == "compiled" else math.inf)
-        patch.setattr(mapping, "_compiler", mapping._Compiler())
+        patch.setattr(mapping, "COMPILED_FROM", 0 if request.param == "compiled" else math.inf)
         yield request.param
 
 
@@ -151,31 +150,29 @@ def test_cells_in_any_form(form: str, dtype: Any) -> None:
 
 def test_large_data_is_compiled_after_so_many_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = dp.Rows(columns=[dp.Column("x", -1, 1)], neighbors="add-remove")
-    table = {"x": np.linspace(-2, 2, 1000)}
+    fast, table = mapper(rows, Scratch()), {"x": np.linspace(-2, 2, 1000)}
     monkeypatch.setattr(mapping, "COMPILED_FROM", 2500)
-    monkeypatch.setattr(mapping, "_compiler", mapping._Compiler())
-    monkeypatch.setattr(mapping._Numbers, "fill_both", told := Mock(return_value=True))
-    assert [0, 0, 1, 2] == [told.call_count for _ in range(4) if mapper(rows, Scratch())(table)]
+    monkeypatch.setattr(mapping._Numbers, "fill_compiled", told := Mock(return_value=True))
+    assert [0, 0, 0, 1] == [told.call_count for _ in range(4) if fast(table)]
 
 
 @pytest.mark.parametrize("error", [ImportError("no module named numba"), RuntimeError("LLVM"), OSError("disk")])
 def test_what_cannot_be_compiled_is_mapped_by_numpy(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is tried once."""
     rows = dp.Rows(columns=[dp.Column("x", -1, 1)], neighbors="add-remove")
     monkeypatch.setattr(mapping, "COMPILED_FROM", 0)
-    monkeypatch.setattr(mapping, "_compiler", mapping._Compiler())
-    monkeypatch.setattr(mapping, "import_module", tried := Mock(side_effect=error))
-    table = {"x": np.linspace(-2, 2, 1000)}
-    for _ in range(2):
+    monkeypatch.setattr(mapping, "import_module", Mock(side_effect=error))
+    mapping._strips.cache_clear()
+    try:
+        table = {"x": np.linspace(-2, 2, 1000)}
         assert reference_map(rows, table).tolist() == mapper(rows, Scratch())(table).values.tolist()
-    assert 1 == tried.call_count
+    finally:
+        mapping._strips.cache_clear()
 
 
 def test_a_norm_that_is_not_known_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pass that finds the norm has no lattice."""
     rows = dp.Rows(columns=[dp.Column("x", -1, 1)], norm=dp.ref("norm"), neighbors="add-remove")
     monkeypatch.setattr(mapping, "COMPILED_FROM", 0)
-    monkeypatch.setattr(mapping, "_compiler", mapping._Compiler())
     assert [[0.5]] == mapper(rows, Scratch())({"x": np.array([0.5])}).values.tolist()
 
 

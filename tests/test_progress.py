@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,7 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe import accumulate as accumulating
 from dpframe import progress, sources
-from dpframe.accumulate import Totals
 
 pa: Any = pytest.importorskip("pyarrow")
 pq: Any = pytest.importorskip("pyarrow.parquet")
@@ -28,15 +25,7 @@ def plan(neighbors: str) -> dp.Plan:
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small blocks that take a while, and an event for each; threads that read are looked at more often than that."""
-
-    def slowly(self: Totals, raw: Any) -> None:
-        time.sleep(0.005)
-        read(self, raw)
-
-    read = Totals.read
-    monkeypatch.setattr(Totals, "read", slowly)
-    monkeypatch.setattr(accumulating, "PAUSE", 0.0005)
+    """Small blocks, and an event for each."""
     monkeypatch.setattr(progress, "INTERVAL", 0.0)
     monkeypatch.setattr(sources, "MAX_ROWS_PER_BLOCK", 100)
 

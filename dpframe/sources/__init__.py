@@ -14,20 +14,18 @@ for blocks, which is after the charge. One module for each way in:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from typing import Any
 
 import attrs
 import numpy as np
 
-from dpframe.accumulate import WIDE, Lanes, cores
 from dpframe.errors import DataError
 from dpframe.person import Counter, counted
 from dpframe.private import Redacted
 from dpframe.rows import Rows
 from dpframe.sources.arrays import ALLOWED, is_columns, open_array
 from dpframe.sources.cluster import Partitions, is_dask, open_dask
-from dpframe.sources.reading import Meter, Opened, Raw, Read, count_of, what
+from dpframe.sources.reading import Meter, Opened, Raw, what
 from dpframe.sources.tables import is_table, open_table
 
 BLOCK_ENTRIES = 1 << 19  # 4 MiB of float64: stays in the cache of one core
@@ -49,7 +47,7 @@ class Source(Redacted):
 
     dim: int
     one_shot: bool
-    _chunks: Iterable[Any] | list[Opened] = attrs.field(alias="chunks")
+    _chunks: Iterable[Any] = attrs.field(alias="chunks")
     _rows: Rows = attrs.field(alias="rows")
     meter: Meter = attrs.field(factory=Meter)
     partitions: Partitions | None = None
@@ -61,29 +59,14 @@ class Source(Redacted):
 
     def all_blocks(self) -> Iterator[Raw]:
         """All raw rows, with ids where the promise names a column of them."""
-        self.meter.start()
+        meter = self.meter
+        meter.start()
         for chunk in _withholding(self._chunks):
             foreign = not isinstance(chunk, Opened)
-            for raw in _opened(chunk, self._rows).read(self.meter):
+            for raw in _opened(chunk, self._rows).read(meter):
                 yield _kept(raw) if foreign else raw
-                self.meter.add(rows=count_of(raw))
-        self.meter.finish()
-
-    def lanes(self) -> Lanes | None:
-        """The same for several threads, where the data can be read by them and rows count whatever their order."""
-        known = self._chunks if isinstance(self._chunks, list) else []
-        chunks = [chunk for chunk in known if chunk.parts]
-        parts = [partial(self._metered, part) for chunk in chunks for part in chunk.parts]
-        at_once = min([cores(), len(parts), *(chunk.at_once for chunk in chunks)])
-        if at_once < 2 or len(chunks) < len(known) or self._rows.person is not None or self._rows.width >= WIDE:
-            return None
-        self.meter.start()
-        return Lanes(parts, at_once, self.meter.finish)
-
-    def _metered(self, read: Read) -> Iterator[Raw]:
-        for raw in read(self.meter):
-            yield raw
-            self.meter.add(rows=count_of(raw))
+                meter.rows += len(raw) if isinstance(raw, np.ndarray) else len(next(iter(raw.values())))
+        meter.finish()
 
 
 def _kept(raw: Raw) -> Raw:

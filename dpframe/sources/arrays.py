@@ -52,7 +52,7 @@ def open_array(data: Any, rows: Rows, size: Callable[[int], int]) -> Opened:
             for start in range(0, len(next(iter(columns.values()))), most):
                 block = {name: np.asarray(cells[start : start + most]) for name, cells in columns.items()}
                 yield block if checked is columns else block[""]
-                meter.add(bytes=sum(cells.nbytes for cells in block.values()) if told else 0)
+                meter.bytes += sum(cells.nbytes for cells in block.values()) if told else 0
 
     return Opened(read, bytes=sum(cells.nbytes for cells in columns.values()) if told else None)
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dpframe.errors import DataError
 from dpframe.person import Person, check_type, from_arrow
 from dpframe.rows import Category
-from dpframe.sources.reading import Cells, Declared, Meter, Opened, Read, Wanted, attempt, check_names, pyarrow, what
+from dpframe.sources.reading import Cells, Declared, Meter, Opened, Wanted, attempt, check_names, pyarrow, what
 
 Batches = Callable[[Meter], Iterable[Any]]
 
@@ -56,22 +56,18 @@ def open_arrow(data: Any, columns: Declared, size: int) -> Opened:
     return in_blocks(batches, columns, size, one_shot=True)
 
 
-def in_blocks(batches: Batches, columns: Declared, size: int, *, one_shot: bool = False) -> Opened:
+def in_blocks(
+    batches: Batches, columns: Declared, size: int, *, one_shot: bool = False, total: int | None = None
+) -> Opened:
     """Batches that are read as blocks of NumPy columns, of at most ``size`` rows."""
-    return Opened(reader(batches, columns, size), one_shot=one_shot)
-
-
-def reader(batches: Batches, columns: Declared, size: int) -> Read:
-    """Reads batches as blocks of NumPy columns."""
 
     def read(meter: Meter) -> Iterator[Cells]:
         for batch in batches(meter):
             for start in range(0, batch.num_rows, size):
-                part = batch if batch.num_rows <= size else batch.slice(start, size)
-                found = dict(zip(part.schema.names, part.columns, strict=True))
-                yield {column.name: _cells(found[column.name], column) for column in columns}
+                part = batch.slice(start, size)
+                yield {column.name: _cells(part.column(column.name), column) for column in columns}
 
-    return read
+    return Opened(read, one_shot=one_shot, bytes=total)
 
 
 def check_schema(schema: Any, columns: Declared, where: str = "the table") -> None:

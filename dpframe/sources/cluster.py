@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 import attrs
 import numpy as np
 
-from dpframe.accumulate import Totals, one_blas_thread
+from dpframe.accumulate import Totals, _blas
 from dpframe.errors import DataError
 from dpframe.interfaces import Statistic
 from dpframe.person import Counter, Tally, allotments, counted
@@ -34,7 +34,7 @@ from dpframe.private import Parts, Redacted
 from dpframe.rows import Rows
 from dpframe.sources.arrays import check_numeric, check_shape, open_array
 from dpframe.sources.frames import open_pandas
-from dpframe.sources.reading import Meter, Opened, Raw, attempt, check_names, count_of, declared, is_a, what
+from dpframe.sources.reading import Meter, Opened, Raw, attempt, check_names, declared, is_a, what
 
 FAN_IN = 8  # totals added up by one task
 PAUSE = 5.0  # seconds between two looks at whether there is a worker
@@ -170,7 +170,7 @@ class Partitions(Redacted):
         found: Share | Failure = _withheld(lambda: self._computed(job, tell))
         if isinstance(found, Failure):
             raise DataError(found.words)
-        meter.add(rows=found.rows)
+        meter.rows = found.rows
         meter.finish()
         return dict(zip(statistics, found.totals.exact().values(), strict=True))  # what came back are copies
 
@@ -229,7 +229,7 @@ def share_of(job: Job, index: int, part: Any, allotment: Tally | Failure | None 
 
 def _metered(opened: Opened, meter: Meter) -> Iterator[Raw]:
     for raw in opened.read(meter):
-        meter.add(rows=count_of(raw))
+        meter.rows += len(raw) if isinstance(raw, np.ndarray) else len(next(iter(raw.values())))
         yield raw
 
 
@@ -277,6 +277,12 @@ def added(job: Job, shares: Sequence[Share | Failure]) -> Share | Failure:
         totals.merge(share.totals)
         rows += share.rows
     return Share(totals, rows)
+
+
+def one_blas_thread() -> Any:
+    """One thread for each task. The limit is a process's own, so that here it is set around all tasks together; the
+    workers of a cluster start with it."""
+    return _blas().limit(limits=1, user_api="blas")
 
 
 # -- the graph, and who computes it ------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ def open_csv(path: Path, columns: Declared, size: int) -> Opened:
     unreadable, most = [""] * len(header), min(size, max(CSV_CELLS // len(header), 1))
 
     def read(meter: Meter) -> Iterator[Cells]:
-        told = 0
+        before = meter.bytes
         with stamp.unchanged(), _text(path) as file:
             rows = islice(_records(file), 1, None)
             while block := [row if len(row) == len(header) else unreadable for row in islice(rows, most)]:
@@ -51,9 +51,7 @@ def open_csv(path: Path, columns: Declared, size: int) -> Opened:
                     column.name: _parsed([row[place] for row in block], column)
                     for column, place in zip(columns, places, strict=True)
                 }
-                now = file.buffer.tell()
-                meter.add(bytes=now - told)
-                told = now
+                meter.bytes = before + file.buffer.tell()
 
     return Opened(read, bytes=stamp.bytes)
 

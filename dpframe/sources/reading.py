@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
@@ -36,17 +35,10 @@ class Meter(Redacted):
     bytes: int = attrs.field(init=False, default=0)
     rows: int = attrs.field(init=False, default=0)
     _rows_of_first: int | None = attrs.field(init=False, default=None)
-    _lock: threading.Lock = attrs.field(init=False, factory=threading.Lock)
 
     def start(self) -> None:
         """A pass begins."""
         self.bytes = self.rows = 0
-
-    def add(self, *, rows: int = 0, bytes: int = 0) -> None:  # noqa: A002
-        """So much more was read, by whichever thread."""
-        with self._lock:
-            self.rows += rows
-            self.bytes += bytes
 
     def finish(self) -> None:
         """A pass ends, with as many rows as the first one, or it was over other data."""
@@ -58,9 +50,6 @@ class Meter(Redacted):
         self._rows_of_first = self.rows
 
 
-Read = Callable[[Meter], Iterator[Raw]]
-
-
 @attrs.frozen(repr=False, eq=False)
 class Opened(Redacted):
     """Some data whose schema fits.
@@ -69,20 +58,11 @@ class Opened(Redacted):
         read: reads it, in blocks of rows, and tells the meter how many bytes that were where they are known.
         one_shot: whether it can be read only once.
         bytes: how many there are, where that is known: of files, what anyone sees who may list them.
-        parts: the same in parts, each of which one thread reads while others read others; none where that cannot be.
-        at_once: how many of these may be under way, for memory's sake.
     """
 
-    read: Read
+    read: Callable[[Meter], Iterator[Raw]]
     one_shot: bool = attrs.field(default=False, kw_only=True)
     bytes: int | None = attrs.field(default=None, kw_only=True)
-    parts: tuple[Read, ...] = attrs.field(default=(), kw_only=True)
-    at_once: int = attrs.field(default=1, kw_only=True)
-
-
-def count_of(raw: Raw) -> int:
-    """The number of rows of a block."""
-    return len(next(iter(raw.values()))) if isinstance(raw, dict) else len(raw)
 
 
 def declared(rows: Rows) -> Declared:
