@@ -15,7 +15,8 @@ import dpframe as dp
 from benchmarks import fresh
 from benchmarks.table import Row, Table, at_least, at_most
 from benchmarks.timing import Measured, Turns
-from dpframe.sources.files import BATCH_ROWS, READ_BUFFER
+from dpframe.sources import block_rows
+from dpframe.sources.files import READ_BUFFER
 
 FILES, GROUPS, ROWS_PER_GROUP, DIM = 10, 2, 1_000_000, 50
 REPETITIONS = 5
@@ -125,13 +126,13 @@ def read_groups(directory: str) -> fresh.Figures:
 
 
 def read_batches(directory: str) -> fresh.Figures:
-    """File by file, in batches and by pieces of the size that a run takes."""
+    """File by file, in batches and by pieces of files as a run does."""
     pq = import_module("pyarrow.parquet")
 
     def batches() -> Iterator[Any]:
         for path in _files(directory):
             with pq.ParquetFile(path, pre_buffer=False, buffer_size=READ_BUFFER) as file:
-                yield from file.iter_batches(BATCH_ROWS)
+                yield from file.iter_batches(block_rows(DIM))
 
     return _exhausted(batches)
 

@@ -63,7 +63,7 @@ def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows) -
     with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(cores) as pool:
         for raw in blocks:
             waiting.append(pool.submit(read, raw))
-            if len(waiting) > 2 * cores:
+            if len(waiting) > cores:
                 waiting.popleft().result()
         while waiting:
             waiting.popleft().result()
@@ -112,9 +112,9 @@ class Totals(Redacted):
     def read(self, raw: Any) -> None:
         """Add a block of raw rows, which are mapped once for all statistics."""
         with np.errstate(all="ignore"):  # a warning, or its being an error, would depend on the data
-            chunk = self._map(raw)
-            for statistic, sums in self._sums.items():
-                statistic.add_to(chunk, sums)
+            for chunk in self._map(raw):
+                for statistic, sums in self._sums.items():
+                    statistic.add_to(chunk, sums)
 
     def finish(self) -> None:
         """Give back the memory that reading took, where the totals are kept for long; more may still be read."""

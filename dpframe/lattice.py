@@ -14,6 +14,7 @@ adversary can turn that into sensitivity.)
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def direction_bits(dim: int) -> int:
 
 
 def integer_rows(
-    values: NDArray[Any], norm: float, out: FloatArray | None = None, *, within: bool = False, rounded: bool = False
+    values: NDArray[Any], norm: float, out: FloatArray | None = None, *, within: bool = False
 ) -> tuple[FloatArray, NDArray[np.bool_] | None]:
     """Round rows to the lattice, scaling down those longer than ``norm``.
 
@@ -64,25 +65,34 @@ def integer_rows(
         norm: the public bound on the length of a row.
         out: where to write the integers; a new array unless given.
         within: whether every row is known to be finite and no longer than the norm, so that none needs measuring.
-        rounded: whether ``out`` holds the rows in lattice steps, rounded, by now.
 
     Returns:
         Integer rows in float64, each of length at most RADIUS, and a mask of the rows that had a non-finite entry
         (those rows are zero), or None where there is none.
     """
-    dim = values.shape[1]
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        if rounded and out is not None:
-            integers = out
-        else:
-            integers = np.multiply(values, steps_per_unit(dim, norm), out=out, dtype=np.float64, casting="unsafe")
-            np.rint(integers, out=integers)
-        if within:
-            return integers, None
+        steps = steps_per_unit(values.shape[1], norm)
+        integers = np.multiply(values, steps, out=out, dtype=np.float64, casting="unsafe")
+        np.rint(integers, out=integers)
+    return integers, None if within else shorten(integers, lambda: values)
+
+
+def shorten(integers: FloatArray, values: Callable[[], NDArray[Any]]) -> NDArray[np.bool_] | None:
+    """Scale down, in place, the rounded rows that are longer than the norm.
+
+    Args:
+        integers: rows in lattice steps, rounded, of any length; NaN or infinite where the values are, or overflow.
+        values: gives the rows before they were rounded, which is rarely needed.
+
+    Returns:
+        A mask of the rows that had a non-finite entry (those rows are zero), or None where there is none.
+    """
+    dim = integers.shape[1]
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         squares = np.einsum("ij,ij->i", integers, integers)
     short = squares <= float(RADIUS**2)
     if short.all():
-        return integers, None
+        return None
     # Sums of squares below 2⁵² are exact, hence the same in any order, and so is their being below: larger ones are not
     # exact, but nowhere near. Rows up to a thousand norms long are scaled down from their integers.
     moderate = squares < 2.0**52
@@ -94,15 +104,15 @@ def integer_rows(
         np.rint(integers, out=integers)
     beyond = np.flatnonzero(~moderate)
     if not len(beyond):
-        return integers, None
+        return None
     with np.errstate(over="ignore"):
-        wide = values[beyond].astype(np.float64)
+        wide = values()[beyond].astype(np.float64)
     integers[beyond], finite = _scaled_down(wide)
     if finite.all():
-        return integers, None
+        return None
     lost = np.zeros(len(integers), dtype=np.bool_)
     lost[beyond[~finite]] = True
-    return integers, lost
+    return lost
 
 
 def _scaled_down(rows: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:

@@ -5,22 +5,24 @@ tile at once, in as few passes as NumPy allows. A cell x goes to f(x) = (x − m
 monotone, so that f(clip(x, low, high)) = clip(f(x), f(low), f(high)): clipping may come last, and is left out where the
 smallest and the largest cell of a column lie in its range.
 
-Large data is mapped by compiled code (`dpframe.strips`) to the same numbers, bit by bit.
+Large data goes through compiled code (`dpframe.strips`) to lattice integers at once, which are the same bit by bit, in
+16 bits where they fit (`dpframe.narrow`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from dpframe import lattice
+from dpframe import lattice, narrow
 from dpframe.inputs import Ref
 from dpframe.lattice import FloatArray
 from dpframe.private import Chunk, Scratch
@@ -29,30 +31,65 @@ from dpframe.rows import Category, Column, Rows
 Raw = NDArray[Any] | Mapping[str, NDArray[Any]]
 
 
-COMPILED_FROM = 1 << 26
-"""After so many cells the map is compiled, if Numba is there: loading it takes about as long as mapping them did."""
+COMPILED_FROM = 1 << 28
+"""So many cells are worth compiled code, if Numba is there: loading it takes as long as it saves on them."""
+
+TILE_ENTRIES = 1 << 18  # 2 MiB of float64: still in a core's share of the cache when it is summed
+
+Rounder = Callable[[slice, NDArray[Any]], bool]
+"""Fills strips with the coordinates of some rows, in lattice steps and rounded, and with zeros behind them; tells
+whether all are numbers."""
 
 
-def mapper(rows: Rows, scratch: Scratch) -> Callable[[Any], Chunk]:
-    """The map of raw rows to coordinates that belongs to a promise; each result ends the one before."""
+class Mapper(Protocol):
+    """Maps blocks of raw rows to coordinates, some rows at a time; each chunk ends the one before."""
+
+    def __call__(self, raw: Any) -> Iterator[Chunk]: ...
+
+
+def mapper(rows: Rows, scratch: Scratch) -> Mapper:
+    """The map that belongs to a promise."""
     if rows.columns is None:
         return partial(_as_it_is, rows, scratch)
     return _Columns.of(rows, rows.columns, scratch)
 
 
-def _as_it_is(rows: Rows, scratch: Scratch, raw: Any) -> Chunk:
-    return Chunk(rows, np.asarray(raw), scratch=scratch)
+def _as_it_is(rows: Rows, scratch: Scratch, raw: Any) -> Iterator[Chunk]:
+    values = np.asarray(raw)
+    for tile in _tiles(len(values), rows.known_dim):
+        yield Chunk(rows, values[tile], scratch=scratch)
 
 
-@lru_cache
-def _strips() -> Mapping[np.dtype[Any], Any]:
-    """The compiled maps by type of cell; none where they cannot be had, for whatever reason: the run is charged, and
-    the map below does the same."""
-    try:
-        strips: Mapping[np.dtype[Any], Any] = import_module("dpframe.strips").STRIPS
-    except Exception:
-        return {}
-    return strips
+def _tiles(count: int, dim: int) -> Iterator[slice]:
+    """Some rows at a time: few enough for the cache, enough for the Gram matrix to dominate."""
+    size = max(TILE_ENTRIES // dim, min(dim, 2048))
+    for start in range(0, count, size):
+        yield slice(start, start + size)
+
+
+@attrs.define
+class Compiler:
+    """Loads compiled code, once for a process, where there are cells enough; NumPy works on the others."""
+
+    _seen: int = attrs.field(init=False, default=0)
+    _loaded: bool = attrs.field(init=False, default=False)
+    _strips: Any = attrs.field(init=False, default=None)
+
+    def expect(self, cells: int) -> None:
+        """So many cells are to come."""
+        if cells >= COMPILED_FROM and not self._loaded:
+            with suppress(Exception):  # whatever the reason: the run is charged, and NumPy does the same
+                self._strips = import_module("dpframe.strips")
+            self._loaded = True
+
+    def strips(self, cells: int) -> Any:
+        """The module of compiled code for so many more cells, or None where NumPy is to work on them."""
+        self._seen += cells
+        self.expect(self._seen)
+        return self._strips
+
+
+compiler = Compiler()
 
 
 @attrs.frozen(eq=False)
@@ -74,20 +111,6 @@ class _Numbers:
             high=np.where(rounded, -np.inf, high),
         )
 
-    def fill_compiled(
-        self, values: FloatArray, rounded: FloatArray, cells: Sequence[NDArray[Any]], scale: float, scratch: Scratch
-    ) -> bool:
-        """The same as `fill`, and the coordinates in lattice steps, rounded, where there is a compiled map."""
-        complete = True
-        for found, target, steps, column in zip(cells, values, rounded, self.columns, strict=True):
-            strip = np.asarray(found)
-            if not (strip.dtype in _strips() and strip.flags.c_contiguous and strip.flags.aligned):
-                strip = scratch.array("strip", len(found), 1, by_columns=True)[:, 0]
-                strip[...] = found
-            if not _strips()[strip.dtype](strip, target, steps, column, scale):
-                complete &= math.isfinite(column[-1])
-        return complete
-
     def fill(self, values: FloatArray, cells: Sequence[NDArray[Any]]) -> bool:
         """The coordinates of these cells, a row of ``values`` for each column; whether all of them are numbers."""
         complete = True
@@ -108,68 +131,126 @@ class _Numbers:
                 complete &= math.isfinite(missing)
         return complete
 
+    def rounder(self, cells: Sequence[NDArray[Any]], scale: float, strips: Any) -> Rounder:
+        """Rounds the same coordinates by compiled code."""
+        kept = [_strip(found) for found in cells]
+        if len({len(found) for found in kept}) > 1:
+            raise IndexError("the columns of a block have different lengths")
+        first = np.array([found.__array_interface__["data"][0] for found in kept], dtype=np.uint64)
+        sizes = np.array([found.itemsize for found in kept], dtype=np.uint64)
 
-@attrs.define(eq=False)
+        def round_some(tile: slice, integers: NDArray[Any]) -> bool:
+            start, stop, _ = tile.indices(len(kept[0]))  # of cells that live as long as their addresses are used
+            addresses = first + np.uint64(start) * sizes
+            complete: bool = strips.ROUND[integers.dtype](
+                addresses, sizes == 4, stop - start, self.columns, scale, integers
+            )
+            return complete
+
+        return round_some
+
+
+def _strip(found: NDArray[Any]) -> NDArray[Any]:
+    """Cells as compiled code takes them: floats or doubles, one behind the other."""
+    found = np.asarray(found)
+    plain = found.dtype.char in "fd" and found.dtype.isnative and found.flags.c_contiguous and found.flags.aligned
+    return found if plain else np.array(found, dtype=np.float64, order="C")
+
+
+def _level_rounder(category: Category, cells: NDArray[Any], scale: float) -> Rounder:
+    """The same for the coordinates of a category, by NumPy."""
+
+    def round_some(tile: slice, integers: NDArray[Any]) -> bool:
+        values = category.map(cells[tile]).T
+        with np.errstate(invalid="ignore"):
+            integers[:, : values.shape[1]] = np.rint(values * scale)
+        integers[:, values.shape[1] :] = 0
+        return not np.isnan(values[0]).any()
+
+    return round_some
+
+
+@attrs.frozen(eq=False)
 class _Columns:
     """Tables, or arrays with as many columns as were declared, to coordinates."""
 
     rows: Rows
     names: tuple[str, ...]
-    parts: tuple[tuple[slice, _Numbers | Category], ...]  # which columns, and what they are
+    parts: tuple[tuple[slice, slice, _Numbers | Category], ...]  # which columns, the coordinates they make, and how
     scratch: Scratch
-    cells: int = attrs.field(init=False, default=0)  # mapped so far
+    narrow: bool  # whether 16 bits hold the integers
 
     @classmethod
     def of(cls, rows: Rows, columns: Sequence[Column | Category], scratch: Scratch) -> _Columns:
-        parts: list[tuple[slice, _Numbers | Category]] = []
-        start = 0
+        parts: list[tuple[slice, slice, _Numbers | Category]] = []
+        start = dim = 0
         while start < len(columns):
             first, stop = columns[start], start + 1
             if isinstance(first, Category):
-                parts.append((slice(start, stop), first))
+                part: _Numbers | Category = first
             else:
                 while stop < len(columns) and isinstance(columns[stop], Column):
                     stop += 1
-                run = [column for column in columns[start:stop] if isinstance(column, Column)]
-                parts.append((slice(start, stop), _Numbers.of(run)))
-            start = stop
-        return cls(rows, tuple(column.name for column in columns), tuple(parts), scratch)
+                part = _Numbers.of([column for column in columns[start:stop] if isinstance(column, Column)])
+            width = sum(len(column.labels) for column in columns[start:stop])
+            parts.append((slice(start, stop), slice(dim, dim + width), part))
+            start, dim = stop, dim + width
+        return cls(rows, tuple(column.name for column in columns), tuple(parts), scratch, narrow.steps_for(rows) > 0)
 
-    def __call__(self, raw: Raw) -> Chunk:
-        """The coordinates of some rows. They are known to be finite and within the norm where there is none beside the
-        columns, each of which contributes at most 1 to the square of a length, and no cell is lost."""
+    def __call__(self, raw: Raw) -> Iterator[Chunk]:
         cells = list(raw.T) if isinstance(raw, np.ndarray) else [raw[name] for name in self.names]
         count, dim = len(cells[0]), self.rows.known_dim
-        mapped = self.scratch.array("coordinates", count, dim, by_columns=True)  # as the cells come
-        rounded = self._room_for_integers(count)
-        self.cells += mapped.size
-        complete = self.rows.norm is None
-        if mapped.size:
-            with np.errstate(over="ignore", invalid="ignore"):
-                complete &= self._fill(mapped.T, None if rounded is None else rounded.T, cells)
-        return Chunk(self.rows, mapped, within=complete, rounded=rounded, scratch=self.scratch)
-
-    def _room_for_integers(self, count: int) -> FloatArray | None:
-        """Where integers go as well, once the map is compiled and the length of a lattice step is known."""
-        if self.cells < COMPILED_FROM or isinstance(self.rows.norm, Ref) or not _strips():
-            return None
-        return self.scratch.integers(count, self.rows, by_columns=True)
-
-    def _fill(self, values: FloatArray, rounded: FloatArray | None, cells: Sequence[NDArray[Any]]) -> bool:
-        start, complete = 0, True
-        scale = math.nan if rounded is None else lattice.steps_per_unit(len(values), self.rows.length)
-        for which, part in self.parts:
-            if isinstance(part, Category):
-                here = slice(start, start + len(part.levels))
-                values[here] = part.map(cells[which.start]).T
-                complete &= not np.isnan(values[start]).any()
-                if rounded is not None:
-                    np.rint(np.multiply(values[here], scale, out=rounded[here]), out=rounded[here])
+        strips = None if isinstance(self.rows.norm, Ref) else compiler.strips(count * dim)  # no norm, no lattice
+        rounders = None if strips is None else self._rounders(cells, strips)
+        for tile in _tiles(count, dim):
+            if rounders is None:
+                values, complete = self._values(cells, tile)
+                yield Chunk(self.rows, values, within=self._within(complete), scratch=self.scratch)
             else:
-                here = slice(start, start + which.stop - which.start)
-                if rounded is None:
-                    complete &= part.fill(values[here], cells[which])
+                yield self._rounded(cells, tile, rounders, strips)
+
+    def _rounded(
+        self, cells: Sequence[NDArray[Any]], tile: slice, rounders: Sequence[tuple[slice, Rounder]], strips: Any
+    ) -> Chunk:
+        """Some rows in integers; their coordinates are mapped if a statistic asks for them."""
+        count = min(tile.stop, len(cells[0])) - tile.start
+        chunk = partial(Chunk, self.rows, lambda: self._values(cells, tile)[0], scratch=self.scratch)
+        if self.narrow:
+            room = narrow.room_for(count, self.rows, self.scratch)
+            if min(rounder(tile, room[here]) for here, rounder in rounders):
+                return chunk(within=True, narrow=narrow.Narrow(room, count, self.rows, strips.add_products))
+        rounded = self.scratch.integers(count, self.rows, by_columns=True)
+        complete = min(rounder(tile, rounded.T[here]) for here, rounder in rounders)
+        return chunk(within=self._within(complete), rounded=rounded)
+
+    def _within(self, complete: bool) -> bool:
+        """Whether rows are known to be finite and within the norm. Where none is given beside the columns, each of them
+        contributes at most 1 to the square of a length, so they are unless a cell is lost."""
+        return complete and self.rows.norm is None
+
+    def _values(self, cells: Sequence[NDArray[Any]], tile: slice) -> tuple[FloatArray, bool]:
+        """Coordinates of some rows, and whether all of them are numbers."""
+        some = [column[tile] for column in cells]
+        mapped = self.scratch.array("coordinates", len(some[0]), self.rows.known_dim, by_columns=True)  # as cells come
+        values, complete = mapped.T, True
+        with np.errstate(over="ignore", invalid="ignore"):
+            for which, here, part in self.parts:
+                if isinstance(part, Category):
+                    values[here] = part.map(some[which.start]).T
+                    complete &= not np.isnan(values[here.start]).any()
                 else:
-                    complete &= part.fill_compiled(values[here], rounded[here], cells[which], scale, self.scratch)
-            start = here.stop
-        return complete
+                    complete &= part.fill(values[here], some[which])
+        return mapped, complete
+
+    def _rounders(self, cells: Sequence[NDArray[Any]], strips: Any) -> list[tuple[slice, Rounder]]:
+        """What rounds which coordinates of a block."""
+        scale = lattice.steps_per_unit(self.rows.known_dim, self.rows.length)
+        return [
+            (
+                here,
+                _level_rounder(part, cells[which.start], scale)
+                if isinstance(part, Category)
+                else part.rounder(cells[which], scale, strips),
+            )
+            for which, here, part in self.parts
+        ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -16,6 +16,7 @@ from dpframe.rows import Rows
 
 if TYPE_CHECKING:
     from dpframe.interfaces import Statistic
+    from dpframe.narrow import Narrow
 
 Parts = Mapping[str, IntArray]
 
@@ -45,13 +46,13 @@ class Scratch(Redacted):
     """Memory that one worker uses again for every block: fresh pages would cost as much as the arithmetic on them."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, FloatArray] = {}
+        self._kept: dict[str, NDArray[Any]] = {}
 
-    def array(self, use: str, rows: int, columns: int, *, by_columns: bool) -> FloatArray:
+    def array(self, use: str, rows: int, columns: int, *, by_columns: bool, dtype: Any = np.float64) -> NDArray[Any]:
         """An array (rows, columns) with any content, in Fortran order if by columns; it ends the last of that use."""
         size = rows * columns
         if use not in self._kept or self._kept[use].size < size:
-            self._kept[use] = np.empty(size)
+            self._kept[use] = np.empty(size, dtype=dtype)
         flat = self._kept[use][:size]
         return flat.reshape(columns, rows).T if by_columns else flat.reshape(rows, columns)
 
@@ -67,24 +68,46 @@ class Scratch(Redacted):
         return Scratch, ()  # nothing of it travels
 
 
+Values = NDArray[Any] | Callable[[], NDArray[Any]]
+
+
+def _read_only_if_known(values: Values) -> Values:
+    return values if callable(values) else _read_only(values)
+
+
 @attrs.frozen(repr=False, eq=False)
 class Chunk(Redacted):
     """Some rows, mapped to coordinates, for a statistic to look at.
 
     Args:
         rows: the promise, with its dimension known.
-        values: (rows, dim), NaN in rows that contribute nothing.
+        values: (rows, dim), NaN in rows that contribute nothing; or what gives them if a statistic asks.
         within: whether every row is known to be finite and no longer than the promise says.
-        rounded: room for the integers, in which the values are already in lattice steps and rounded.
+        rounded: room for the integers, which holds the values in lattice steps, rounded, by now.
+        narrow: the integers in 16 bits, where they are known by now and fit.
         scratch: where integer rows are held; memory of its own unless given.
     """
 
     rows: Rows
-    values: NDArray[Any] = attrs.field(converter=_read_only)
+    _values: Values = attrs.field(alias="values", converter=_read_only_if_known)
     within: bool = attrs.field(default=False, kw_only=True)
     _rounded: FloatArray | None = attrs.field(default=None, alias="rounded", kw_only=True)
+    _narrow: Narrow | None = attrs.field(default=None, alias="narrow", kw_only=True)
     _scratch: Scratch = attrs.field(factory=Scratch, alias="scratch", kw_only=True)
     _integers: FloatArray | None = attrs.field(default=None, init=False)
+
+    def __len__(self) -> int:
+        if self._narrow is not None:
+            return self._narrow.count
+        return len(self.values if self._rounded is None else self._rounded)
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The coordinates, neither clipped to the norm nor rounded; NaN in rows that contribute nothing."""
+        if callable(self._values):
+            object.__setattr__(self, "_values", _read_only(self._values()))
+        assert not callable(self._values)  # by now
+        return self._values
 
     def integers(self) -> FloatArray:
         """Lattice rows of length at most RADIUS, followed by the constant coordinate where the plan is centred.
@@ -96,13 +119,25 @@ class Chunk(Redacted):
         assert self._integers is not None  # by now
         return self._integers
 
+    def add_gram(self, total: IntArray) -> None:
+        """Add the exact Gram matrix of the integer rows."""
+        if self._narrow is not None:
+            self._narrow.add_gram(total)
+        else:
+            lattice.add_gram(self.integers(), total)
+
     def _to_lattice(self) -> FloatArray:
-        count, dim = self.values.shape
-        room, rounded = self._rounded, self._rounded is not None
-        if room is None:
-            room = self._scratch.integers(count, self.rows, by_columns=self.values.flags.fnc)
-        integers = room[:, :dim]
-        _, lost = lattice.integer_rows(self.values, self.rows.length, integers, within=self.within, rounded=rounded)
+        dim = self.rows.known_dim
+        if self._narrow is not None:
+            room = self._scratch.integers(self._narrow.count, self.rows, by_columns=True)
+            self._narrow.widen(room)
+            return room
+        if self._rounded is not None:
+            room = self._rounded
+            lost = None if self.within else lattice.shorten(room[:, :dim], lambda: self.values)
+        else:
+            room = self._scratch.integers(len(self.values), self.rows, by_columns=self.values.flags.fnc)
+            _, lost = lattice.integer_rows(self.values, self.rows.length, room[:, :dim], within=self.within)
         if self.rows.center:
             room[:, dim] = self.rows.constant
             if lost is not None:

@@ -281,4 +281,5 @@ class Rows:
         from dpframe.mapping import mapper
         from dpframe.private import Scratch
 
-        return np.array(mapper(self, Scratch())(chunk).values)
+        tiles = [tile.values.copy("K") for tile in mapper(self, Scratch())(chunk)]
+        return np.concatenate(tiles) if tiles else np.empty((0, self.known_dim))

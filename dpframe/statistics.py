@@ -41,8 +41,7 @@ class Moment(Statistic):
         return {"moment": lattice.gram(chunk.integers())}
 
     def add_to(self, chunk: Chunk, sums: Mapping[str, ExactSum]) -> None:
-        integers = chunk.integers()
-        lattice.add_gram(integers, sums["moment"].with_room(len(integers) * lattice.RADIUS**2))
+        chunk.add_gram(sums["moment"].with_room(len(chunk) * lattice.RADIUS**2))
 
     @staticmethod
     def kind(rows: Rows) -> type[SymmetricMatrix] | type[AugmentedMoment]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from unittest.mock import Mock
 
@@ -86,23 +87,43 @@ def _reference_row(row: NDArray[Any], norm: float) -> Any:
         return np.rint(directions * (inner_radius(dim) / length))[None]
 
 
+def one_chunk(mapped: mapping.Mapper) -> Callable[[Any], dp.Chunk]:
+    """A map of blocks that are small enough to come as one chunk, or none."""
+
+    def first(raw: Any) -> dp.Chunk:
+        (chunk,) = mapped(raw)
+        return chunk
+
+    return first
+
+
+@contextmanager
+def compiler(compiled: bool) -> Iterator[mapping.Compiler]:
+    """A compiler of one's own, with compiled code or without."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mapping, "COMPILED_FROM", 0 if compiled else math.inf)
+        patch.setattr(mapping, "compiler", found := mapping.Compiler())
+        found.expect(1)
+        assert compiled is (found.strips(1) is not None)
+        yield found
+
+
 @pytest.fixture(params=["NumPy", "compiled"], scope="module")
 def way(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Through which of both maps cells go, from the first on."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mapping, "COMPILED_FROM", 0 if request.param == "compiled" else math.inf)
+    """Through which of both maps cells go."""
+    with compiler(request.param == "compiled"):
         yield request.param
 
 
 @settings(max_examples=100, deadline=None)
-@given(data=st.data(), found=columns(), count=st.integers(0, 9), center=st.booleans())
+@given(data=st.data(), found=columns(), count=st.integers(1, 9), center=st.booleans())
 def test_the_fast_map_gives_the_numbers_of_the_plain_one(
     way: str, data: st.DataObject, found: list[dp.Column | dp.Category], count: int, center: bool
 ) -> None:
     rows = dp.Rows(columns=found, neighbors="add-remove", center=center, norm=data.draw(st.sampled_from([None, 0.5])))
     table = data.draw(cells(found, count))
-    fast = mapper(rows, Scratch())
-    fast({name: np.zeros(20) for name in table}).integers()  # memory with something in it
+    fast = one_chunk(mapper(rows, Scratch()))
+    fast({name: np.ones(20) for name in table}).integers()  # memory with something in it
     expected, chunk = reference_map(rows, table), fast(table)
     assert expected.tobytes() == chunk.values.tobytes() or np.isnan(expected).any()
     assert np.array_equal(expected, chunk.values, equal_nan=True)
@@ -143,37 +164,58 @@ def test_cells_in_any_form(form: str, dtype: Any) -> None:
     cells = FORMS[form](plain)
     assert np.array_equal(plain, cells, equal_nan=True)
     table = {"x": cells, "y": cells}
-    expected, chunk = reference_map(rows, table), mapper(rows, Scratch())(table)
+    expected, chunk = reference_map(rows, table), one_chunk(mapper(rows, Scratch()))(table)
     assert np.array_equal(expected, chunk.values, equal_nan=True)
     assert reference_integers(expected, rows.length).tolist() == chunk.integers().tolist()
 
 
-def test_large_data_is_compiled_after_so_many_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = dp.Rows(columns=[dp.Column("x", -1, 1)], neighbors="add-remove")
-    fast, table = mapper(rows, Scratch()), {"x": np.linspace(-2, 2, 1000)}
+def test_large_data_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After so many cells, or before the first where it is known how many there are."""
     monkeypatch.setattr(mapping, "COMPILED_FROM", 2500)
-    monkeypatch.setattr(mapping._Numbers, "fill_compiled", told := Mock(return_value=True))
-    assert [0, 0, 0, 1] == [told.call_count for _ in range(4) if fast(table)]
+    for expected, cells in [([False, False, True, True], 0), ([True] * 4, 2500)]:
+        found = mapping.Compiler()
+        found.expect(cells)
+        assert expected == [found.strips(1000) is not None for _ in range(4)]
 
 
 @pytest.mark.parametrize("error", [ImportError("no module named numba"), RuntimeError("LLVM"), OSError("disk")])
 def test_what_cannot_be_compiled_is_mapped_by_numpy(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is tried once."""
     rows = dp.Rows(columns=[dp.Column("x", -1, 1)], neighbors="add-remove")
     monkeypatch.setattr(mapping, "COMPILED_FROM", 0)
-    monkeypatch.setattr(mapping, "import_module", Mock(side_effect=error))
-    mapping._strips.cache_clear()
-    try:
-        table = {"x": np.linspace(-2, 2, 1000)}
-        assert reference_map(rows, table).tolist() == mapper(rows, Scratch())(table).values.tolist()
-    finally:
-        mapping._strips.cache_clear()
+    monkeypatch.setattr(mapping, "compiler", mapping.Compiler())
+    monkeypatch.setattr(mapping, "import_module", tried := Mock(side_effect=error))
+    table = {"x": np.linspace(-2, 2, 1000)}
+    for _ in range(2):
+        assert reference_map(rows, table).tolist() == one_chunk(mapper(rows, Scratch()))(table).values.tolist()
+    assert 1 == tried.call_count
 
 
-def test_a_norm_that_is_not_known_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_norm_that_is_not_known_yet() -> None:
     """The pass that finds the norm has no lattice."""
     rows = dp.Rows(columns=[dp.Column("x", -1, 1)], norm=dp.ref("norm"), neighbors="add-remove")
-    monkeypatch.setattr(mapping, "COMPILED_FROM", 0)
-    assert [[0.5]] == mapper(rows, Scratch())({"x": np.array([0.5])}).values.tolist()
+    with compiler(True):
+        assert [[0.5]] == one_chunk(mapper(rows, Scratch()))({"x": np.array([0.5])}).values.tolist()
+
+
+def test_columns_of_different_lengths_are_not_read_beyond_their_end() -> None:
+    rows = dp.Rows(columns=[dp.Column("x", -1, 1), dp.Column("y", -1, 1)], neighbors="add-remove")
+    with compiler(True), pytest.raises(IndexError, match="different lengths"):
+        one_chunk(mapper(rows, Scratch()))({"x": np.zeros(3), "y": np.zeros(2)})
+
+
+def test_coordinates_are_mapped_when_a_statistic_asks_for_them() -> None:
+    rows = dp.Rows(columns=[dp.Column("x", -1, 1), dp.Category("y", [0, 1])], neighbors="add-remove", center=True)
+    table = {"x": np.array([-0.5, 0.25, 3.0]), "y": np.array([0, 1, 1])}
+    with compiler(True):
+        scratch = Scratch()
+        chunk = one_chunk(mapper(rows, scratch))(table)
+        assert 3 == len(chunk.integers())
+        assert {"integers"} == set(scratch._kept)
+        assert reference_map(rows, table).tolist() == chunk.values.tolist()
+        assert chunk.values is chunk.values
+        with pytest.raises(ValueError, match="read-only"):
+            chunk.values[0, 0] = 1.0
 
 
 @settings(max_examples=100, deadline=None)

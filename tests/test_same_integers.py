@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe import progress, runner
+from dpframe import mapping, progress, runner
 from dpframe.sources import cluster, open_source
 from tests.workers import dying, failing, load, load_twice
 
@@ -43,6 +43,13 @@ STEPS = [
     dp.release("radius", "private-quantile", quantile=0.9, high=4.0),
     dp.release("moment", "gaussian"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def _compiled_midway(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some cells go through NumPy and the rest through compiled code, in this process."""
+    monkeypatch.setattr(mapping, "COMPILED_FROM", 2000)
+    monkeypatch.setattr(mapping, "compiler", mapping.Compiler())
 
 
 def plan(rows: dp.Rows) -> dp.Plan:

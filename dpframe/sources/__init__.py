@@ -19,6 +19,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from dpframe import mapping
 from dpframe.errors import DataError
 from dpframe.person import Counter, counted
 from dpframe.private import Redacted
@@ -28,8 +29,7 @@ from dpframe.sources.cluster import Partitions, is_dask, open_dask
 from dpframe.sources.reading import Meter, Opened, Raw, what
 from dpframe.sources.tables import is_table, open_table
 
-BLOCK_ENTRIES = 1 << 19  # 4 MiB of float64: stays in the cache of one core
-MAX_ROWS_PER_BLOCK = 1 << 16
+MAX_ROWS_PER_BLOCK, BLOCK_ENTRIES = 1 << 16, 1 << 22  # a worker's task: many tiles, so that threads rarely wait
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -61,6 +61,8 @@ class Source(Redacted):
         """All raw rows, with ids where the promise names a column of them."""
         meter = self.meter
         meter.start()
+        if self._rows.columns is not None and isinstance(self._chunks, list):
+            mapping.compiler.expect(sum(chunk.count or 0 for chunk in self._chunks) * self.dim)
         for chunk in _withholding(self._chunks):
             foreign = not isinstance(chunk, Opened)
             for raw in _opened(chunk, self._rows).read(meter):
@@ -92,7 +94,7 @@ def _withholding(chunks: Iterable[Any]) -> Iterator[Any]:
 
 
 def block_rows(dim: int) -> int:
-    """Rows per block: few enough for the cache, enough for the Gram matrix to dominate."""
+    """Rows per block."""
     return min(MAX_ROWS_PER_BLOCK, max(BLOCK_ENTRIES // dim, min(dim, 2048)))
 
 

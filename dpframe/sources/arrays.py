@@ -44,17 +44,18 @@ def open_array(data: Any, rows: Rows, size: Callable[[int], int]) -> Opened:
     # of rows.
     told = all(map(_is_whole_file, columns.values())) or rows.neighbors == "replace"
     most = size(rows.dim or checked.shape[1] if isinstance(checked, np.ndarray) else rows.known_dim)
+    count = len(next(iter(columns.values())))
 
     def read(meter: Meter) -> Iterator[Raw]:
         with ExitStack() as watched:
             for stamp in stamps:
                 watched.enter_context(stamp.unchanged())
-            for start in range(0, len(next(iter(columns.values()))), most):
+            for start in range(0, count, most):
                 block = {name: np.asarray(cells[start : start + most]) for name, cells in columns.items()}
                 yield block if checked is columns else block[""]
                 meter.bytes += sum(cells.nbytes for cells in block.values()) if told else 0
 
-    return Opened(read, bytes=sum(cells.nbytes for cells in columns.values()) if told else None)
+    return Opened(read, bytes=sum(cells.nbytes for cells in columns.values()) if told else None, count=count)
 
 
 def _is_whole_file(cells: NDArray[Any]) -> bool:

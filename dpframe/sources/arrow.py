@@ -38,7 +38,8 @@ def open_arrow(data: Any, columns: Declared, size: int) -> Opened:
     if isinstance(data, arrow.Table | arrow.RecordBatch):
         check_schema(data.schema, columns)
         chosen = data.select([column.name for column in columns])
-        return in_blocks(lambda _: chosen.to_batches() if isinstance(chosen, arrow.Table) else [chosen], columns, size)
+        batches = chosen.to_batches if isinstance(chosen, arrow.Table) else lambda: [chosen]
+        return in_blocks(lambda _: batches(), columns, size, count=chosen.num_rows)
     opening = partial(arrow.RecordBatchReader.from_stream, data)
     reading = partial(attempt, opening, f"{what(data)} cannot be read as a table of named columns")
     if type(data).__module__.partition(".")[0] in AT_HAND:
@@ -48,16 +49,22 @@ def open_arrow(data: Any, columns: Declared, size: int) -> Opened:
     if hasattr(type(data), "__arrow_c_schema__"):
         check_schema(attempt(partial(arrow.schema, data), f"{what(data)} has no schema"), columns)
 
-    def batches(_: Meter) -> Iterator[Any]:
+    def streamed(_: Meter) -> Iterator[Any]:
         stream = reading()  # which may run a query, so not before the charge
         check_schema(stream.schema, columns)
         yield from stream
 
-    return in_blocks(batches, columns, size, one_shot=True)
+    return in_blocks(streamed, columns, size, one_shot=True)
 
 
 def in_blocks(
-    batches: Batches, columns: Declared, size: int, *, one_shot: bool = False, total: int | None = None
+    batches: Batches,
+    columns: Declared,
+    size: int,
+    *,
+    one_shot: bool = False,
+    total: int | None = None,
+    count: int | None = None,
 ) -> Opened:
     """Batches that are read as blocks of NumPy columns, of at most ``size`` rows."""
 
@@ -65,9 +72,10 @@ def in_blocks(
         for batch in batches(meter):
             for start in range(0, batch.num_rows, size):
                 part = batch.slice(start, size)
-                yield {column.name: _cells(part.column(column.name), column) for column in columns}
+                found = dict(zip(part.schema.names, part.columns, strict=True))
+                yield {column.name: _cells(found[column.name], column) for column in columns}
 
-    return Opened(read, one_shot=one_shot, bytes=total)
+    return Opened(read, one_shot=one_shot, bytes=total, count=count)
 
 
 def check_schema(schema: Any, columns: Declared, where: str = "the table") -> None:

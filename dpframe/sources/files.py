@@ -25,10 +25,11 @@ def open_parquet(path: Path, columns: Declared, size: int) -> Opened:
         files = [file for file, parts in inside.items() if not any(part.startswith((".", "_")) for part in parts)]
     if not files:
         raise DataError(f"the directory {path.name!r} holds no Parquet files.")
-    stamps = {file.absolute(): Stamp.of(file) for file in files}
+    stamps, count = {file.absolute(): Stamp.of(file) for file in files}, 0
     for file, stamp in stamps.items():
         with _parquet_file(file, stamp.name) as opened:
             check_schema(opened.schema_arrow, columns, f"{stamp.name!r}")
+            count += opened.metadata.num_rows
     names = [column.name for column in columns]
 
     def batches(meter: Meter) -> Iterator[Any]:
@@ -37,7 +38,8 @@ def open_parquet(path: Path, columns: Declared, size: int) -> Opened:
                 found = opened.iter_batches(size, columns=names)
                 yield from _metered(found, opened.metadata.num_rows, stamp, meter)
 
-    return in_blocks(batches, columns, size, total=sum(stamp.bytes or 0 for stamp in stamps.values()))
+    total = sum(stamp.bytes or 0 for stamp in stamps.values())
+    return in_blocks(batches, columns, size, total=total, count=count)
 
 
 def _parquet_file(source: Any, name: str) -> Any:

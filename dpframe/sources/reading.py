@@ -58,11 +58,13 @@ class Opened(Redacted):
         read: reads it, in blocks of rows, and tells the meter how many bytes that were where they are known.
         one_shot: whether it can be read only once.
         bytes: how many there are, where that is known: of files, what anyone sees who may list them.
+        count: how many rows there are, where that is known before they are read. Private: only speed depends on it.
     """
 
     read: Callable[[Meter], Iterator[Raw]]
     one_shot: bool = attrs.field(default=False, kw_only=True)
     bytes: int | None = attrs.field(default=None, kw_only=True)
+    count: int | None = attrs.field(default=None, kw_only=True)
 
 
 def declared(rows: Rows) -> Declared:

@@ -1,0 +1,193 @@
+"""Rows in 16-bit integers: the same sums as in any other way, and never a sum that 32 bits do not hold."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import dpframe as dp
+from dpframe import lattice, mapping, narrow
+from dpframe.accumulate import accumulate
+from dpframe.private import Scratch
+from dpframe.sources import open_source
+from dpframe.strips import BLOCK, PASS, add_products
+from tests.test_mapping import NASTY, compiler, one_chunk, reference_integers, reference_map
+
+COLUMNS = [dp.Column(f"x{i}", -1.0 - i / 7, 2.0, missing=0.5) for i in range(18)]
+CATEGORY = dp.Category("c", [0, 1, 2], missing=1)
+
+
+def promise(*more: dp.Column | dp.Category, **said: Any) -> dp.Rows:
+    return dp.Rows(columns=[*COLUMNS, *more], neighbors="add-remove", **said)
+
+
+def table(rows: dp.Rows, count: int, *, nasty: bool = True) -> dict[str, NDArray[Any]]:
+    """Cells of several types and forms, with every nasty one at every place of a vector."""
+    random = np.random.default_rng(5)
+    cells: dict[str, NDArray[Any]] = {}
+    assert rows.columns is not None
+    for i, column in enumerate(rows.columns):
+        if isinstance(column, dp.Category):
+            cells[column.name] = random.integers(0, 4, count)
+            continue
+        found = random.uniform(-4, 3, count)
+        if nasty:
+            chosen = random.random(count) < 0.2
+            found[chosen] = random.choice(NASTY, chosen.sum())
+        with np.errstate(all="ignore"):
+            forms: list[NDArray[Any]] = [
+                found,
+                found.astype(np.float32),
+                np.repeat(found, 2)[::2],
+                found.astype(np.float16),
+            ]
+        cells[column.name] = forms[i % 4]
+    return cells
+
+
+def largest(steps: int) -> int:
+    """The largest integer whose products may be added so many times, in pairs."""
+    return math.isqrt((2**31 - 1) // (2 * steps))
+
+
+def exact(strips: NDArray[np.int16]) -> list[list[int]]:
+    wide = strips.astype(object)
+    found: list[list[int]] = (wide @ wide.T).tolist()
+    return found
+
+
+@pytest.mark.parametrize("width", [BLOCK, 4, 5, 6, 19])
+@pytest.mark.parametrize("count", [0, 16, 48, PASS, PASS + 16])
+@pytest.mark.parametrize("steps", [4, 5, 12])
+def test_products_are_summed_exactly(width: int, count: int, steps: int) -> None:
+    most = largest(steps)
+    strips = np.random.default_rng(width).integers(-most, most, (width, count), endpoint=True, dtype=np.int16)
+    total = np.zeros((width, width), dtype=np.int64)
+    add_products(strips, steps, np.ones(width, dtype=np.int64), total)
+    assert exact(strips) == total.tolist()
+    add_products(strips, steps, np.ones(width, dtype=np.int64), total)
+    assert exact(strips) == (total // 2).tolist()
+
+
+@pytest.mark.parametrize("steps", [4, 5, 12, 25, 100])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_largest_sums_fit_and_larger_ones_would_be_seen(steps: int, sign: int) -> None:
+    most = largest(steps)
+    strips = np.full((BLOCK, 16 * 3 * steps), most, dtype=np.int16)
+    strips[1] *= sign
+    right, wrong = np.zeros((2, BLOCK, BLOCK), dtype=np.int64)
+    add_products(strips, steps, np.ones(BLOCK, dtype=np.int64), right)
+    add_products(strips, steps + steps // 4 + 1, np.ones(BLOCK, dtype=np.int64), wrong)
+    assert exact(strips) == right.tolist()
+    assert exact(strips) != wrong.tolist()
+
+
+def test_strips_are_weighted() -> None:
+    strips = np.ones((4, 16), dtype=np.int16)
+    total = np.zeros((4, 4), dtype=np.int64)
+    add_products(strips, 4, np.array([1, 1, 1, 1000]), total)
+    assert [[16, 16, 16, 16000]] * 3 + [[16000] * 3 + [16_000_000]] == total.tolist()
+
+
+def test_no_promise_lets_32_bits_overflow() -> None:
+    widths = [*range(1, 200), *range(200, lattice.TILE, 37), lattice.TILE - 1]
+    for width in widths:
+        rows = dp.Rows(columns=[dp.Column(f"x{i}", 0, 1) for i in range(width)], neighbors="replace")
+        steps = narrow.steps_for(rows)
+        assert (steps > 0) is (width >= 17)
+        if steps:
+            ends = rows.map(np.array([[0.0] * width, [1.0] * width]))
+            most = int(np.abs(np.rint(ends * lattice.steps_per_unit(width, rows.length))).max())
+            assert most < 2**15
+            assert 2 * steps * most**2 < 2**31
+
+
+@pytest.mark.parametrize("said", [{"norm": 1.0}, {"norm": 100.0}, {"norm": dp.ref("radius")}])
+def test_a_norm_beside_the_columns_is_not_for_16_bits(said: Any) -> None:
+    assert 0 == narrow.steps_for(promise(**said))
+
+
+def test_wide_rows_are_not_for_16_bits() -> None:
+    room = lattice.TILE - len(COLUMNS)
+    most, too_many = (dp.Category("level", list(range(count))) for count in (room - 1, room))
+    assert 0 < narrow.steps_for(promise(most))
+    assert 0 == narrow.steps_for(promise(most, center=True))
+    assert 0 == narrow.steps_for(promise(too_many))
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("count", [1, 15, 16, 17, 4099])
+def test_the_integers_are_those_of_one_row_after_the_other(center: bool, count: int) -> None:
+    rows = promise(CATEGORY, center=center)
+    cells = table(rows, count)
+    with compiler(True):
+        mapped = one_chunk(mapping.mapper(rows, Scratch()))
+        mapped(table(rows, 5000, nasty=False)).integers()  # memory with something in it
+        chunk = mapped(cells)
+    assert chunk._narrow is not None
+    assert count == len(chunk)
+    values = reference_map(rows, cells)
+    integers = reference_integers(values, rows.length)
+    expected = np.hstack([integers, np.full((count, 1), rows.constant)]) if center else integers
+    total = np.zeros((rows.width, rows.width), dtype=np.int64)
+    chunk.add_gram(total)
+    assert exact(expected.T.astype(np.int64)) == total.tolist()
+    assert expected.tolist() == chunk.integers().tolist()
+    assert values.tolist() == chunk.values.tolist()
+
+
+@pytest.mark.parametrize("lost", [dp.Column("y", -1, 1), dp.Category("y", [0, 1])])
+def test_a_lost_row_contributes_nothing(lost: dp.Column | dp.Category) -> None:
+    rows = promise(lost, center=True)
+    cells = table(rows, 40)
+    cells["y"] = np.zeros(40)
+    cells["y"][7] = np.nan
+    with compiler(True):
+        mapped = one_chunk(mapping.mapper(rows, Scratch()))
+        assert mapped({**cells, "y": np.zeros(40)})._narrow is not None
+        chunk = mapped(cells)
+    integers = np.hstack([reference_integers(reference_map(rows, cells), rows.length), np.full((40, 1), rows.constant)])
+    integers[7] = 0
+    assert chunk._narrow is None
+    assert integers.tolist() == chunk.integers().tolist()
+
+
+@pytest.mark.parametrize("center", [False, True])
+def test_the_sums_are_those_of_numpy(center: bool) -> None:
+    """Of many tiles, on all cores."""
+    rows = promise(CATEGORY, center=center)
+    cells = table(rows, 70_001)
+    sums = []
+    for compiled in (False, True):
+        with compiler(compiled):
+            sums.append(accumulate([cells, cells], [dp.Moment()], rows)[dp.Moment()]["moment"].tolist())
+    assert sums[0] == sums[1]
+
+
+@pytest.mark.parametrize("size", [500, 1024, 5000, 20_000, 50_000])
+def test_files_of_any_grouping(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled code takes over midway."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = promise(CATEGORY, center=True)
+    cells = table(rows, 50_000)
+    expected = accumulate([cells], [dp.Moment()], rows)[dp.Moment()]["moment"]
+    frame = pa.table({name: np.ascontiguousarray(column) for name, column in cells.items()})
+    for number, start in enumerate(range(0, 50_000, 25_000)):
+        pq.write_table(frame.slice(start, 25_000), tmp_path / f"{number}.parquet", row_group_size=size)
+    monkeypatch.setattr(mapping, "COMPILED_FROM", 30_000 * rows.known_dim)
+    monkeypatch.setattr(mapping, "compiler", mapping.Compiler())
+    source = open_source(tmp_path, rows)
+    assert expected.tolist() == accumulate(source.all_blocks(), [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
+    assert mapping.compiler.strips(0) is not None
+
+
+def test_narrow_rows_are_not_printed() -> None:
+    rows = promise()
+    with compiler(True):
+        chunk = one_chunk(mapping.mapper(rows, Scratch()))(table(rows, 3))
+    assert "<Narrow: private>" == repr(chunk._narrow)
