@@ -133,28 +133,44 @@ class _Numbers:
 
     def rounder(self, cells: Sequence[NDArray[Any]], scale: float, strips: Any) -> Rounder:
         """Rounds the same coordinates by compiled code."""
-        kept = [_strip(found) for found in cells]
-        if len({len(found) for found in kept}) > 1:
-            raise IndexError("the columns of a block have different lengths")
-        first = np.array([found.__array_interface__["data"][0] for found in kept], dtype=np.uint64)
-        sizes = np.array([found.itemsize for found in kept], dtype=np.uint64)
+        whole = _Strips.of(cells) if all(map(_is_plain, cells)) else None
 
         def round_some(tile: slice, integers: NDArray[Any]) -> bool:
-            start, stop, _ = tile.indices(len(kept[0]))  # of cells that live as long as their addresses are used
-            addresses = first + np.uint64(start) * sizes
-            complete: bool = strips.ROUND[integers.dtype](
-                addresses, sizes == 4, stop - start, self.columns, scale, integers
-            )
+            found, some = (whole, tile) if whole else (_Strips.of([each[tile] for each in cells]), slice(None))
+            complete: bool = strips.ROUND[integers.dtype](*found.at(some), self.columns, scale, integers)
             return complete
 
         return round_some
 
 
-def _strip(found: NDArray[Any]) -> NDArray[Any]:
-    """Cells as compiled code takes them: floats or doubles, one behind the other."""
-    found = np.asarray(found)
-    plain = found.dtype.char in "fd" and found.dtype.isnative and found.flags.c_contiguous and found.flags.aligned
-    return found if plain else np.array(found, dtype=np.float64, order="C")
+@attrs.frozen(eq=False)
+class _Strips:
+    """Cells by their addresses, which are good as long as this lives."""
+
+    cells: list[NDArray[Any]]
+    addresses: NDArray[np.uint64]
+    sizes: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, cells: Sequence[NDArray[Any]]) -> _Strips:
+        kept = [found if _is_plain(found) else _made_plain(found) for found in cells]
+        addresses = [found.__array_interface__["data"][0] for found in kept]
+        sizes = [found.itemsize for found in kept]
+        return cls(kept, np.array(addresses, dtype=np.uint64), np.array(sizes, dtype=np.uint64))
+
+    def at(self, tile: slice) -> tuple[NDArray[np.uint64], NDArray[np.bool_], int]:
+        """The addresses of some cells, which of them are in single precision, and how many there are."""
+        start, stop, _ = tile.indices(len(self.cells[0]))
+        return self.addresses + np.uint64(start) * self.sizes, self.sizes == 4, stop - start
+
+
+def _is_plain(cells: NDArray[Any]) -> bool:
+    """Whether cells are as compiled code takes them: floats or doubles, one behind the other."""
+    return cells.dtype.char in "fd" and cells.dtype.isnative and cells.flags.c_contiguous and cells.flags.aligned
+
+
+def _made_plain(cells: NDArray[Any]) -> NDArray[Any]:
+    return np.array(cells, dtype=np.float32 if cells.dtype.char == "f" else np.float64, order="C")
 
 
 def _level_rounder(category: Category, cells: NDArray[Any], scale: float) -> Rounder:
@@ -198,8 +214,19 @@ class _Columns:
         return cls(rows, tuple(column.name for column in columns), tuple(parts), scratch, narrow.steps_for(rows) > 0)
 
     def __call__(self, raw: Raw) -> Iterator[Chunk]:
-        cells = list(raw.T) if isinstance(raw, np.ndarray) else [raw[name] for name in self.names]
+        if not isinstance(raw, np.ndarray):
+            yield from self._block([raw[name] for name in self.names])
+        elif raw.strides[0] == raw.itemsize:
+            yield from self._block(list(raw.T))
+        else:
+            for tile in _tiles(len(raw), self.rows.known_dim):
+                yield from self._block(list(np.ascontiguousarray(raw[tile].T)))
+
+    def _block(self, cells: Sequence[NDArray[Any]]) -> Iterator[Chunk]:
+        """The chunks of a block of columns."""
         count, dim = len(cells[0]), self.rows.known_dim
+        if any(len(column) != count for column in cells):
+            raise IndexError("the columns of a block have different lengths")
         strips = None if isinstance(self.rows.norm, Ref) else compiler.strips(count * dim)  # no norm, no lattice
         rounders = None if strips is None else self._rounders(cells, strips)
         for tile in _tiles(count, dim):

@@ -198,10 +198,13 @@ def test_a_norm_that_is_not_known_yet() -> None:
         assert [[0.5]] == one_chunk(mapper(rows, Scratch()))({"x": np.array([0.5])}).values.tolist()
 
 
-def test_columns_of_different_lengths_are_not_read_beyond_their_end() -> None:
-    rows = dp.Rows(columns=[dp.Column("x", -1, 1), dp.Column("y", -1, 1)], neighbors="add-remove")
-    with compiler(True), pytest.raises(IndexError, match="different lengths"):
-        one_chunk(mapper(rows, Scratch()))({"x": np.zeros(3), "y": np.zeros(2)})
+@pytest.mark.parametrize("other", [dp.Column("y", -1, 1), dp.Category("y", [0, 1])])
+@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.usefixtures("way")
+def test_columns_of_different_lengths_are_not_read_beyond_their_end(other: dp.Column | dp.Category, count: int) -> None:
+    rows = dp.Rows(columns=[dp.Column("x", -1, 1), other], neighbors="add-remove")
+    with pytest.raises(IndexError, match="different lengths"):
+        one_chunk(mapper(rows, Scratch()))({"x": np.zeros(3), "y": np.zeros(count)})
 
 
 def test_coordinates_are_mapped_when_a_statistic_asks_for_them() -> None:

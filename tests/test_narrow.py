@@ -55,8 +55,8 @@ def largest(steps: int) -> int:
     return math.isqrt((2**31 - 1) // (2 * steps))
 
 
-def exact(strips: NDArray[np.int16]) -> list[list[int]]:
-    wide = strips.astype(object)
+def exact(strips: NDArray[Any]) -> list[list[int]]:
+    wide = strips.astype(np.int64)
     found: list[list[int]] = (wide @ wide.T).tolist()
     return found
 
@@ -167,6 +167,27 @@ def test_the_sums_are_those_of_numpy(center: bool) -> None:
         with compiler(compiled):
             sums.append(accumulate([cells, cells], [dp.Moment()], rows)[dp.Moment()]["moment"].tolist())
     assert sums[0] == sums[1]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
+def test_arrays_are_tables(order: Any, dtype: Any) -> None:
+    rows = promise()
+    random = np.random.default_rng(8)
+    values = np.asarray(random.integers(-4, 4, (40_000, 18)) + random.random((40_000, 18)), dtype=dtype, order=order)
+    for block in (values, values[::2], values[100:, ::-1]):
+        with compiler(False):
+            expected = accumulate([block], [dp.Moment()], rows)[dp.Moment()]["moment"]
+        with compiler(True):
+            found = accumulate([block], [dp.Moment()], rows)[dp.Moment()]["moment"]
+        table = {f"x{i}": block[:, i] for i in range(18)}
+        assert exact_of(rows, table) == expected.tolist() == found.tolist()
+
+
+def exact_of(rows: dp.Rows, cells: dict[str, NDArray[Any]]) -> list[list[int]]:
+    """The moment from the plain map of each column."""
+    integers = np.rint(reference_map(rows, cells) * lattice.steps_per_unit(rows.known_dim, rows.length))
+    return exact(integers.T.astype(np.int64))
 
 
 @pytest.mark.parametrize("size", [500, 1024, 5000, 20_000, 50_000])
