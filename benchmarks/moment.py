@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 import dpframe as dp
 from benchmarks.table import Row, Table, Value, at_most
-from benchmarks.timing import Turns, timed
+from benchmarks.timing import Measured, Turns, timed
 from dpframe.accumulate import accumulate
 from dpframe.lattice import FloatArray
 from dpframe.sources import open_source
@@ -19,12 +19,12 @@ ROWS, DIM = 1_000_000, 100
 REPETITIONS = 9
 WANTED, LIMIT = 1.5, 2.0
 
-WITHIN, CLIPPED = "rows all within the norm", "half of the rows clipped"
+WITHIN, CLIPPED, TABLE = "rows all within the norm", "half of the rows clipped", "a table of columns"
 ALL_CORES, ONE_CORE, WIDE = "X.T @ X, all cores", "X.T @ X, one core", "X.T @ X, all cores, float64"
 
 
 def measure(turns: Turns) -> Table:
-    """Exact moments of rows within the norm and beyond it, in both float types."""
+    """Exact moments of rows within the norm and beyond it, and of columns with ranges, in both float types."""
     turns.progress.expect(2 * REPETITIONS)
     turns.progress.says("drawing the rows")
     wide = np.random.default_rng(1).standard_normal((ROWS, DIM))
@@ -35,7 +35,7 @@ def measure(turns: Turns) -> Table:
         title=f"Exact second moment of {ROWS:,} × {DIM} rows",
         notes=(
             "Exact: what a run does between the charge and the draw, reading an array: map, clip and round each row, "
-            "and sum the integer Gram matrices.",
+            "and sum the integer Gram matrices. Columns have ranges from -4 to 4, and are read one behind the other.",
             f"Median of {REPETITIONS} rounds in turns. The ratio is to the faster of X.T @ X on all cores and on one, "
             "in the float type of the rows; that product neither clips nor is exact. For float32 rows, whose product "
             "keeps seven digits, the ratio to the product of the same rows in float64 is given too.",
@@ -45,10 +45,16 @@ def measure(turns: Turns) -> Table:
 
 
 def _compare(values: NDArray[Any], wide: FloatArray, norms: dict[str, float], turns: Turns) -> list[Row]:
-    def exact(norm: float) -> None:
-        promise = dp.Rows(norm=norm, neighbors="add-remove")
-        source = open_source(values, promise)
-        accumulate(source.blocks(), [dp.Moment()], promise.bind(source.dim))
+    names = [f"x{i}" for i in range(DIM)]
+    table = {name: np.ascontiguousarray(column) for name, column in zip(names, values.T, strict=True)}
+    columns = dp.Rows(columns=[dp.Column(name, -4, 4) for name in names], neighbors="add-remove")
+
+    def exact(data: Any, promise: dp.Rows) -> Measured:
+        def run() -> None:
+            source = open_source(data, promise)
+            accumulate(source.blocks(), [dp.Moment()], promise.bind(source.dim))
+
+        return timed(run)
 
     def product_on_one_core() -> None:
         with threadpool_limits(limits=1, user_api="blas"):
@@ -57,8 +63,8 @@ def _compare(values: NDArray[Any], wide: FloatArray, norms: dict[str, float], tu
     things = {
         ALL_CORES: timed(lambda: values.T @ values),
         ONE_CORE: timed(product_on_one_core),
-        WITHIN: timed(lambda: exact(norms[WITHIN])),
-        CLIPPED: timed(lambda: exact(norms[CLIPPED])),
+        **{name: exact(values, dp.Rows(norm=norm, neighbors="add-remove")) for name, norm in norms.items()},
+        TABLE: exact(table, columns),
     }
     narrow = values.dtype != wide.dtype
     if narrow:
@@ -66,7 +72,7 @@ def _compare(values: NDArray[Any], wide: FloatArray, norms: dict[str, float], tu
     seconds = turns.medians(things, REPETITIONS)
     product = min(seconds[ALL_CORES], seconds[ONE_CORE])
     rows = [Row(what=f"{name}, {values.dtype}", figures={"seconds": seconds[name]}) for name in (ALL_CORES, ONE_CORE)]
-    for name in (WITHIN, CLIPPED):
+    for name in (*norms, TABLE):
         figures: dict[str, Value] = {"seconds": seconds[name], "ratio": seconds[name] / product}
         if narrow:
             figures["ratio to float64"] = seconds[name] / seconds[WIDE]
