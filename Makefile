@@ -19,14 +19,17 @@ help:
 demo: $(READY)
 	@$(BIN)/python -m dpframe.demo
 
+# Every core has a worker of pytest; more threads than cores only wait for each other.
+test test-long: export OPENBLAS_NUM_THREADS := 1
+
 test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -q -n auto -m "not long"
+	$(BIN)/pytest -q -n auto --dist worksteal -m "not long"
 
 test-long: $(READY)
-	$(BIN)/pytest -q -n auto -m long
+	$(BIN)/pytest -q -n auto --dist worksteal -m long
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

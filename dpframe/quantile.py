@@ -107,8 +107,8 @@ class PrivateQuantile(Mechanism):
     def costs(self, counts: IntArray) -> list[int]:
         """The integer cost of each grid point: b·|(1−q)·below − q·above| for q = a/b."""
         a, b = self._fraction.numerator, self._fraction.denominator
-        below = [int(total) for total in np.cumsum(counts)]
-        return [abs((b - a) * count - a * (below[-1] - count)) for count in below[:-1]]
+        *below, total = np.cumsum(counts).tolist()
+        return [abs(b * count - a * total) for count in below]  # a·above = a·(total − below)
 
     def cost_range(self, rows: Rows) -> int:
         """How far one person can change the costs relative to each other."""

@@ -187,6 +187,7 @@ def test_integers_are_shared_and_cannot_be_written_to() -> None:
         chunk.integers()[0, 0] = 1.0
 
 
+@pytest.mark.usefixtures("several_blas_threads")
 def test_the_threads_of_blas_are_left_as_they_were() -> None:
     before = threadpool_info()
     seen: list[int] = []
@@ -201,6 +202,7 @@ def test_the_threads_of_blas_are_left_as_they_were() -> None:
     assert before == threadpool_info()
 
 
+@pytest.mark.usefixtures("several_blas_threads")
 def test_a_failing_block_leaves_the_threads_of_blas_as_they_were() -> None:
     before = threadpool_info()
     with pytest.raises(IndexError, match="out of range"):

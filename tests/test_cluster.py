@@ -141,6 +141,7 @@ def test_shares_are_not_changed_by_adding_them_up() -> None:
     assert "<Share: private>" == repr(pickle.loads(pickle.dumps(once)))
 
 
+@pytest.mark.usefixtures("several_blas_threads")
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
 def test_one_blas_thread_for_each_task(scheduler: str) -> None:
     def threads() -> set[int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 import attrs
 import numpy as np
@@ -101,14 +102,20 @@ def clopper_pearson(hits: ArrayLike, trials: int, doubt: float) -> tuple[FloatAr
     >>> [round(float(bound), 4) for bound in clopper_pearson(3, 10, 0.025)]
     [0.0667, 0.6525]
     """
-    from scipy.special import betainccinv, betaincinv
-
     counts = np.asarray(hits, dtype=np.float64)
-    lower: FloatArray = np.where(counts > 0, betaincinv(np.maximum(counts, 1e-9), trials - counts + 1, doubt), 0.0)
-    upper: FloatArray = np.where(
-        counts < trials, betainccinv(counts + 1, np.maximum(trials - counts, 1e-9), doubt), 1.0
-    )
-    return lower, upper
+    return _at_least(counts, trials, doubt), _at_most(counts, trials, doubt)
+
+
+def _at_least(hits: FloatArray, trials: int, doubt: float) -> FloatArray:
+    from scipy.special import betaincinv
+
+    return np.where(hits > 0, betaincinv(np.maximum(hits, 1e-9), trials - hits + 1, doubt), 0.0)
+
+
+def _at_most(hits: FloatArray, trials: int, doubt: float) -> FloatArray:
+    from scipy.special import betainccinv
+
+    return np.where(hits < trials, betainccinv(hits + 1, np.maximum(trials - hits, 1e-9), doubt), 1.0)
 
 
 def lower_bound(hits: float, misses: float, terms: Terms) -> float:
@@ -119,14 +126,24 @@ def lower_bound(hits: float, misses: float, terms: Terms) -> float:
         misses: how often it happened on the other one.
         terms: what was fixed in advance.
     """
-    return float(_bounds(np.array([hits]), np.array([misses]), terms)[0])
+    doubt = terms.false_alarm / 2
+    lower = _at_least(np.array([hits], dtype=np.float64), terms.trials, doubt)
+    upper = _at_most(np.array([misses], dtype=np.float64), terms.trials, doubt)
+    return float(_bounds(lower, upper, terms.delta)[0])
 
 
-def _bounds(hits: FloatArray, misses: FloatArray, terms: Terms) -> FloatArray:
-    lower, _ = clopper_pearson(hits, terms.trials, terms.false_alarm / 2)
-    _, upper = clopper_pearson(misses, terms.trials, terms.false_alarm / 2)
-    bounds: FloatArray = np.log(np.maximum(lower - terms.delta, upper) / upper)  # never below zero
+def _bounds(lower: FloatArray, upper: FloatArray, delta: float) -> FloatArray:
+    bounds: FloatArray = np.log(np.maximum(lower - delta, upper) / upper)  # never below zero
     return bounds
+
+
+@lru_cache(maxsize=16)
+def _expected(pilot: int, trials: int, false_alarm: float) -> tuple[FloatArray, FloatArray]:
+    """By the number of hits in a pilot: the lower and the upper bound to be expected of so many trials."""
+    hits, doubt = np.arange(pilot + 1.0), false_alarm / 2
+    lower = _at_least(_at_least(hits, pilot, PILOT_DOUBT) * trials, trials, doubt)
+    upper = _at_most(_at_most(hits, pilot, PILOT_DOUBT) * trials, trials, doubt)
+    return lower, upper
 
 
 def best_event(one: FloatArray, other: FloatArray, terms: Terms, *, ratio_first: bool = False) -> Event:
@@ -201,9 +218,9 @@ def _threshold(toward: FloatArray, away: FloatArray, terms: Terms) -> tuple[floa
         levels = levels[np.linspace(0, len(levels) - 1, LEVELS).astype(int)]
     hits = len(toward) - np.searchsorted(np.sort(toward), levels, side="left")
     misses = len(away) - np.searchsorted(np.sort(away), levels, side="left")
-    rate, _ = clopper_pearson(hits, len(toward), PILOT_DOUBT)
-    _, false_rate = clopper_pearson(misses, len(away), PILOT_DOUBT)
-    promised = _bounds(rate * terms.trials, false_rate * terms.trials, terms)
+    lower, _ = _expected(len(toward), terms.trials, terms.false_alarm)
+    _, upper = _expected(len(away), terms.trials, terms.false_alarm)
+    promised = _bounds(lower[hits], upper[misses], terms.delta)
     best = int(np.argmax(promised))
     return float(levels[best]), float(promised[best])
 

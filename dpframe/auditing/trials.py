@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import attrs
@@ -112,14 +112,20 @@ def _numbers(value: Kind) -> FloatArray:
     array = value.array
     arrays = [array]
     if isinstance(value, HermitianMatrix):
-        arrays = [array[np.triu_indices(len(array))]]
+        arrays = [array[_upper(len(array))]]
     if isinstance(value, ComplexSubspace):
-        arrays.append((array @ array.conj().T)[np.triu_indices(len(array))])  # what does not depend on the basis
+        arrays.append((array @ array.conj().T)[_upper(len(array))])  # what does not depend on the basis
     parts = [part for each in arrays for part in ((each.real, each.imag) if np.iscomplexobj(each) else (each,))]
     beside = [float(number) for number in value.beside if isinstance(number, int | float)]
     if value.axes is not None:
         beside += [*value.axes.scale, *value.axes.offset]
     return np.concatenate([*(part.ravel() for part in parts), np.array(beside)]).astype(np.float64)
+
+
+@lru_cache(maxsize=4)
+def _upper(dim: int) -> Any:
+    """Where the entries of an upper triangle are."""
+    return np.triu_indices(dim)
 
 
 @attrs.frozen(kw_only=True)

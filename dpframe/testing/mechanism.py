@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import itertools
 import math
@@ -34,6 +33,7 @@ from dpframe.testing.stage import (
     DELTA,
     MechanismStage,
     Recorder,
+    held,
     known,
     outputs,
     pairs,
@@ -280,8 +280,7 @@ def keeps_no_data(stage: MechanismStage) -> None:
         with stage.releasing():
             value = stage.released(plan, handed, Random(Keystream.insecure(3)))
         del watched, copies, handed, private
-        gc.collect()
-        if any(reference() is not None for reference in alive):
+        if held(alive):
             raise Failed("private statistics are still held after the release, by the mechanism or in its value")
         del value
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import random as standard_random
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -198,6 +200,14 @@ def some_rows(rows: Rows) -> FloatArray:
     lengths = [*edge, 1e-300, 1e-6, 0.5, 2.0, 1e3, 1e151, 1e300]
     made = [length * size * direction for direction in directions for size in lengths]
     return np.array([np.zeros(dim), *made, *(-row for row in made[: len(lengths) * dim])])
+
+
+def held(watched: list[weakref.ref[Any]]) -> bool:
+    """Whether any of these is still alive, and not only for want of a collection."""
+    if all(reference() is None for reference in watched):
+        return False  # without one, which takes long in a process with much in it
+    gc.collect()
+    return any(reference() is not None for reference in watched)
 
 
 class Recorder(Random):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import weakref
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +15,7 @@ from dpframe.lattice import FloatArray
 from dpframe.private import Chunk
 from dpframe.rows import Column, Rows
 from dpframe.testing.checks import Failed, check
-from dpframe.testing.stage import StatisticStage, some_rows
+from dpframe.testing.stage import StatisticStage, held, some_rows
 
 MANY = 70_000  # rows of a large chunk
 LONGEST = 200  # steps that are compared exactly
@@ -155,7 +154,6 @@ def keeps_no_rows(stage: StatisticStage) -> None:
         alive: list[weakref.ref[Any]] = [weakref.ref(chunk), weakref.ref(coordinates)]
         parts = stage.subject.partial(chunk)
         del chunk, coordinates
-        gc.collect()
-        if any(reference() is not None for reference in alive):
+        if held(alive):
             raise Failed("rows are still held after the statistic has looked at them")
         del parts

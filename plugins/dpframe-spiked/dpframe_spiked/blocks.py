@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -41,7 +42,7 @@ class Blocks(dp.Kind):
             raise self._refused(f"as many rows as its basis, which has shape {(dim, rank)} and not all directions")
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class BlockGaussian(dp.Mechanism):
     """The parts of the second moment around a released subspace, with Gaussian noise.
 
@@ -71,7 +72,7 @@ class BlockGaussian(dp.Mechanism):
     def reads(self) -> tuple[dp.Statistic, ...]:
         return (self._statistic,)
 
-    @property
+    @cached_property
     def _statistic(self) -> dp.BlockMoment:
         return dp.BlockMoment(basis=self.basis, radii=self.radii)
 

@@ -57,7 +57,7 @@ class BlockHistogram(dp.Statistic):
         return np.bincount(bins, minlength=len(self.edges) + 1).astype(np.int64)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class BlockRadii(dp.Mechanism):
     """Points of a public grid near a quantile of the lengths of both sides of a row, by the exponential mechanism.
 
@@ -88,7 +88,7 @@ class BlockRadii(dp.Mechanism):
     def __attrs_post_init__(self) -> None:
         _ = self._choice  # has checks of its own
 
-    @property
+    @cached_property
     def _choice(self) -> PrivateQuantile:
         return PrivateQuantile(quantile=self.quantile, high=self.high, low=self.low, points=self.points)
 
