@@ -49,7 +49,10 @@ class Statistic(ABC):
 
     @abstractmethod
     def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
-        """The parts for these rows alone. Each row's share must depend on that row only."""
+        """The parts for these rows alone. Each row's share must depend on that row only.
+
+        The chunk ends with the call: its memory is used again for the next rows.
+        """
 
     def add_to(self, chunk: Chunk, sums: Mapping[str, ExactSum]) -> None:
         """Add the parts for these rows to sums; for statistics that can do so without making the parts first."""

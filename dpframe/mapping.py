@@ -12,10 +12,12 @@ Large data goes through compiled code (`dpframe.strips`) to lattice integers at 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from threading import Lock
 from typing import Any, Protocol
 
 import attrs
@@ -25,7 +27,7 @@ from numpy.typing import NDArray
 from dpframe import lattice, narrow
 from dpframe.inputs import Ref
 from dpframe.lattice import FloatArray
-from dpframe.private import Chunk, Scratch
+from dpframe.private import Chunk, Redacted, Scratch
 from dpframe.rows import Category, Column, Rows
 
 Raw = NDArray[Any] | Mapping[str, NDArray[Any]]
@@ -67,26 +69,39 @@ def _tiles(count: int, dim: int) -> Iterator[slice]:
         yield slice(start, start + size)
 
 
-@attrs.define
-class Compiler:
+@attrs.define(repr=False)
+class Compiler(Redacted):
     """Loads compiled code, once for a process, where there are cells enough; NumPy works on the others."""
 
     _seen: int = attrs.field(init=False, default=0)
     _loaded: bool = attrs.field(init=False, default=False)
     _strips: Any = attrs.field(init=False, default=None)
+    _lock: Any = attrs.field(init=False, factory=Lock)
 
     def expect(self, cells: int) -> None:
         """So many cells are to come."""
         if cells >= COMPILED_FROM and not self._loaded:
-            with suppress(Exception):  # whatever the reason: the run is charged, and NumPy does the same
-                self._strips = import_module("dpframe.strips")
-            self._loaded = True
+            with self._lock:
+                if not self._loaded:
+                    self._strips = _compiled_strips()
+                    self._loaded = True
 
     def strips(self, cells: int) -> Any:
         """The module of compiled code for so many more cells, or None where NumPy is to work on them."""
         self._seen += cells
         self.expect(self._seen)
         return self._strips
+
+
+def _compiled_strips() -> Any:
+    """The module, or None where it does not work, for whatever reason: the run is charged, and NumPy does the same.
+    Nothing is said of it, since that would tell that there are so many cells."""
+    with suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        strips = import_module("dpframe.strips")
+        strips.check()
+        return strips
+    return None
 
 
 compiler = Compiler()
@@ -170,7 +185,8 @@ def _is_plain(cells: NDArray[Any]) -> bool:
 
 
 def _made_plain(cells: NDArray[Any]) -> NDArray[Any]:
-    return np.array(cells, dtype=np.float32 if cells.dtype.char == "f" else np.float64, order="C")
+    with np.errstate(over="ignore"):
+        return np.array(cells, dtype=np.float32 if cells.dtype.char == "f" else np.float64, order="C")
 
 
 def _level_rounder(category: Category, cells: NDArray[Any], scale: float) -> Rounder:

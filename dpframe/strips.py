@@ -19,11 +19,16 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from dpframe import narrow
 from dpframe.compiled import compiled
 from dpframe.lattice import FloatArray, IntArray
-from dpframe.narrow import LANES
 
 LARGEST = sys.float_info.max
+
+LANES = 16
+"""That of `dpframe.narrow`, said again: compiled code is kept on disk for as long as this file does not change."""
+if LANES != narrow.LANES:
+    raise ImportError(f"strips of {narrow.LANES} lanes are not those of {LANES} that this is compiled for")
 
 BLOCK = 3
 """Products of so many strips with as many others are summed at once: nine sums and their factors fit in registers."""
@@ -107,7 +112,7 @@ def round_strips(
 
 _CELLS = (types.uint64[::1], types.boolean[::1], types.int64, types.float64[:, ::1], types.float64)
 
-ROUND = {
+ROUND: dict[np.dtype[Any], Any] = {
     np.dtype(np.float64): compiled(*_CELLS, types.float64[:, ::1])(round_strips),
     np.dtype(np.int16): compiled(*_CELLS, types.int16[:, ::1])(round_strips),
 }
@@ -209,3 +214,22 @@ def add_products(strips: NDArray[np.int16], steps: int, weights: IntArray, total
                         total[a, b] += found
                         if a != b:
                             total[b, a] += found
+
+
+def check() -> None:
+    """Raise unless compiled code works here, and gives what NumPy gives."""
+    cells = np.linspace(-3.0, 3.0, 2 * LANES + 1)
+    columns = np.array([[0.5, 2.0, -1.0, 1.0, 0.0]] * BLOCK)
+    expected = np.rint(np.clip((cells - 0.5) / 2.0, -1.0, 1.0) * 100.0)
+    strips: NDArray[Any] = np.ones((BLOCK, 3 * LANES), dtype=np.int16)
+    for dtype, rounding in ROUND.items():
+        integers = strips.astype(dtype)
+        addresses = np.full(BLOCK, cells.ctypes.data, dtype=np.uint64)
+        complete = rounding(addresses, np.zeros(BLOCK, dtype=np.bool_), len(cells), columns, 100.0, integers)
+        if not complete or (integers[:, : len(cells)] != expected).any() or integers[:, len(cells) :].any():
+            raise RuntimeError("compiled code does not round as NumPy does")
+        strips = integers.astype(np.int16)
+    total = np.zeros((BLOCK, BLOCK), dtype=np.int64)
+    add_products(strips, 4, np.ones(BLOCK, dtype=np.int64), total)
+    if (total != np.dot(expected, expected)).any():
+        raise RuntimeError("compiled code does not sum as NumPy does")

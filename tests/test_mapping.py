@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -178,17 +182,64 @@ def test_large_data_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
         assert expected == [found.strips(1000) is not None for _ in range(4)]
 
 
-@pytest.mark.parametrize("error", [ImportError("no module named numba"), RuntimeError("LLVM"), OSError("disk")])
-def test_what_cannot_be_compiled_is_mapped_by_numpy(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is tried once."""
+class Broken:
+    """Compiled code that can be loaded and does not work."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+
+    def check(self) -> None:
+        warnings.warn("told only of large data", stacklevel=1)
+        if self.error is not None:
+            raise self.error
+
+
+FAILURES = [
+    Mock(side_effect=ImportError("no module named numba")),
+    Mock(side_effect=RuntimeError("LLVM")),
+    Mock(side_effect=OSError("disk")),
+    Mock(return_value=Broken(NotImplementedError("no compiler"))),
+    Mock(return_value=Broken(RuntimeError("other integers"))),
+]
+
+
+@pytest.mark.parametrize("loading", FAILURES)
+def test_what_cannot_be_compiled_is_mapped_by_numpy(loading: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is tried once, and nothing is said."""
     rows = dp.Rows(columns=[dp.Column("x", -1, 1)], neighbors="add-remove")
     monkeypatch.setattr(mapping, "COMPILED_FROM", 0)
     monkeypatch.setattr(mapping, "compiler", mapping.Compiler())
-    monkeypatch.setattr(mapping, "import_module", tried := Mock(side_effect=error))
+    monkeypatch.setattr(mapping, "import_module", loading)
     table = {"x": np.linspace(-2, 2, 1000)}
     for _ in range(2):
         assert reference_map(rows, table).tolist() == one_chunk(mapper(rows, Scratch()))(table).values.tolist()
-    assert 1 == tried.call_count
+    assert 1 == loading.call_count
+    assert "<Compiler: private>" == repr(mapping.compiler)
+
+
+def test_warnings_of_loading_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mapping, "import_module", Mock(return_value=(found := Broken())))
+    monkeypatch.setattr(mapping, "COMPILED_FROM", 0)
+    assert found is mapping.Compiler().strips(1)  # a warning would be an error
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("NUMBA_DISABLE_JIT", "1"), ("NUMBA_OPT", "0"), ("NUMBA_CACHE_DIR", "/dev/null/none")]
+)
+def test_settings_of_numba_do_not_stop_large_runs(variable: str, value: str) -> None:
+    code = (
+        "import dpframe as dp, numpy as np\n"
+        "from dpframe import mapping\n"
+        "mapping.COMPILED_FROM = 0\n"
+        "rows = dp.Rows(columns=[dp.Column(f'x{i}', 0, 1) for i in range(20)], neighbors='add-remove')\n"
+        "steps = [dp.release('moment', 'gaussian')]\n"
+        "plan = dp.Plan(rows=rows, budget=dp.Budget(epsilon=1.0, delta=1e-6), steps=steps)\n"
+        "print(plan.run(np.ones((10, 20)))['moment'].shape)"
+    )
+    environment = {**os.environ, variable: value}
+    command = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert ("(20, 20)\n", "") == (done.stdout, done.stderr)
 
 
 def test_a_norm_that_is_not_known_yet() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dpframe as dp
-from dpframe import lattice, mapping, narrow
+from dpframe import lattice, mapping, narrow, strips
 from dpframe.accumulate import accumulate
 from dpframe.private import Scratch
 from dpframe.sources import open_source
@@ -55,10 +56,10 @@ def largest(steps: int) -> int:
     return math.isqrt((2**31 - 1) // (2 * steps))
 
 
-def exact(strips: NDArray[Any]) -> list[list[int]]:
-    wide = strips.astype(np.int64)
-    found: list[list[int]] = (wide @ wide.T).tolist()
-    return found
+def exact(found: NDArray[Any]) -> list[list[int]]:
+    wide = found.astype(np.int64)
+    sums: list[list[int]] = (wide @ wide.T).tolist()
+    return sums
 
 
 @pytest.mark.parametrize("width", [BLOCK, 4, 5, 6, 19])
@@ -205,6 +206,24 @@ def test_files_of_any_grouping(size: int, tmp_path: Path, monkeypatch: pytest.Mo
     source = open_source(tmp_path, rows)
     assert expected.tolist() == accumulate(source.all_blocks(), [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
     assert mapping.compiler.strips(0) is not None
+
+
+@pytest.mark.parametrize("what", ["ROUND", "add_products"])
+def test_code_that_gives_other_integers_is_not_used(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    strips.check()
+    if what == "ROUND":
+        monkeypatch.setattr(strips, "ROUND", {dtype: lambda *_: True for dtype in strips.ROUND})
+    else:
+        monkeypatch.setattr(strips, "add_products", lambda *_: None)
+    with pytest.raises(RuntimeError, match="compiled code does not"):
+        strips.check()
+
+
+def test_code_for_other_lanes_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is kept on disk as long as its own file does not change."""
+    monkeypatch.setattr(narrow, "LANES", 8)
+    with pytest.raises(ImportError, match="lanes"):
+        importlib.reload(strips)
 
 
 def test_narrow_rows_are_not_printed() -> None:

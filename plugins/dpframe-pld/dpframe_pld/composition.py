@@ -126,13 +126,14 @@ def _batches(group: Group) -> Iterable[tuple[tuple[float, ...], int]]:
 
 
 def _best(bound: Callable[[float], float], scale: float) -> float:
-    """The tilt with the smallest bound, roughly: every tilt gives a valid answer, a good one a tight answer."""
+    """The tilt with the smallest bound. Every tilt gives a valid answer; a good one gives a tight answer, which is the same
+    from both ways of reading the curve."""
     from scipy.optimize import minimize_scalar
 
     found = minimize_scalar(
         lambda log_tilt: bound(math.exp(log_tilt)),
         bounds=(math.log(FLATTEST / scale), math.log(STEEPEST / scale)),
         method="bounded",
-        options={"xatol": 1e-2},
+        options={"xatol": 1e-5},
     )
     return math.exp(float(found.x))
