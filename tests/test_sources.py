@@ -156,7 +156,7 @@ def test_levels_that_are_not_exact_in_single_precision(dtype: Any) -> None:
 def test_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     wanted = moment(array()), moment(table(), COLUMNS)
     monkeypatch.setattr(sources, "MAX_ROWS_PER_BLOCK", most)
-    assert most == sources.block_rows(DIM)
+    assert most == sources.array_rows(DIM)
     assert wanted == (moment(array()), moment(table(), COLUMNS))
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import dpframe as dp
 from dpframe import lattice
 from dpframe.accumulate import accumulate
-from dpframe.sources import block_rows, open_source
+from dpframe.sources import array_rows, open_source, table_rows
 from tests.neighbours import parts
 
 DIM, RANK = 33, 5  # a shape for which BLAS gives a row other last bits in another place
@@ -182,7 +182,7 @@ def test_radii_must_be_two_positive_numbers(radii: Any) -> None:
 
 @pytest.mark.parametrize("dim", [1, 6, 100, 1000, 20_000])
 def test_blocks_keep_the_gram_matrix_exact(dim: int) -> None:
-    assert 1 <= block_rows(dim) <= lattice.MAX_BLOCK_ROWS
+    assert 1 <= array_rows(dim) <= table_rows(dim) <= lattice.MAX_BLOCK_ROWS
 
 
 def test_a_block_moment_travels_with_its_integer_basis() -> None:

@@ -29,7 +29,9 @@ from dpframe.sources.cluster import Partitions, is_dask, open_dask
 from dpframe.sources.reading import Meter, Opened, Raw, what
 from dpframe.sources.tables import is_table, open_table
 
-MAX_ROWS_PER_BLOCK, BLOCK_ENTRIES = 1 << 16, 1 << 22  # a worker's task: many tiles, so that threads rarely wait
+ARRAY_CELLS = 1 << 19  # in a block of an array, a worker's task: few, so that all have the same share
+TABLE_CELLS = 1 << 23  # in one of a table: many, so that reading is fast and threads rarely wait
+MAX_ROWS_PER_BLOCK = 1 << 17
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -93,15 +95,24 @@ def _withholding(chunks: Iterable[Any]) -> Iterator[Any]:
         yield chunk
 
 
-def block_rows(dim: int) -> int:
-    """Rows per block."""
-    return min(MAX_ROWS_PER_BLOCK, max(BLOCK_ENTRIES // dim, min(dim, 2048)))
+def array_rows(dim: int) -> int:
+    """Rows per block of an array."""
+    return _rows_of(ARRAY_CELLS, dim)
+
+
+def table_rows(dim: int) -> int:
+    """Rows per block of a table."""
+    return _rows_of(TABLE_CELLS, dim)
+
+
+def _rows_of(cells: int, dim: int) -> int:
+    return min(MAX_ROWS_PER_BLOCK, max(cells // dim, min(dim, 2048)))
 
 
 def open_source(data: Any, rows: Rows) -> Source:
     """Check the public schema of a source; no value is read."""
     if is_dask(data):
-        far = open_dask(data, rows, block_rows)
+        far = open_dask(data, rows, table_rows)
         return Source(dim=far.rows.known_dim, one_shot=False, chunks=far, rows=far.rows, partitions=far)
     if isinstance(data, np.ndarray) or is_columns(data) or is_table(data):
         data = [data]
@@ -137,10 +148,10 @@ def _opened(chunk: Any, rows: Rows) -> Opened:
     if isinstance(chunk, Opened):
         return chunk
     if is_table(chunk):
-        return open_table(chunk, rows, block_rows(rows.dim or 1))
+        return open_table(chunk, rows, table_rows(rows.dim or 1))
     if _is_sparse(chunk):
         raise DataError(f"{what(chunk)} cannot be read. {ALLOWED}")
-    return open_array(chunk, rows, block_rows)
+    return open_array(chunk, rows, array_rows)
 
 
 def _is_sparse(data: Any) -> bool:

@@ -116,7 +116,7 @@ def _cells(array: Any, column: Wanted) -> NDArray[Any]:
     if isinstance(column, Person):
         return from_arrow(pyarrow(), array)
     if str(array.type) in FLOATS and not array.null_count:
-        return np.asarray(array.to_numpy())  # as they are: the map of a column takes any precision to doubles
+        return np.from_dlpack(array)  # as they are; to_numpy does the same, but loads pandas where it is installed
     arrow, compute = pyarrow(), import_module("pyarrow.compute")
     types = arrow.types
     if types.is_dictionary(array.type):

@@ -126,8 +126,8 @@ def _batches(group: Group) -> Iterable[tuple[tuple[float, ...], int]]:
 
 
 def _best(bound: Callable[[float], float], scale: float) -> float:
-    """The tilt with the smallest bound. Every tilt gives a valid answer; a good one gives a tight answer, which is the same
-    from both ways of reading the curve."""
+    """The tilt with the smallest bound. Every tilt gives a valid answer; a good one gives a tight answer, the same from
+    both ways of reading the curve."""
     from scipy.optimize import minimize_scalar
 
     found = minimize_scalar(
