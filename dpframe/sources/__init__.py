@@ -30,7 +30,8 @@ from dpframe.sources.reading import Meter, Opened, Raw, what
 from dpframe.sources.tables import is_table, open_table
 
 ARRAY_CELLS = 1 << 19  # in a block of an array, a worker's task: few, so that all have the same share
-TABLE_CELLS = 1 << 23  # in one of a table: many, so that reading is fast and threads rarely wait
+COLUMNS_CELLS = 1 << 21  # in one of columns in memory, each of which takes a while to look at
+TABLE_CELLS = 1 << 23  # in one of a table that is read: many, so that reading is fast and threads rarely wait
 MAX_ROWS_PER_BLOCK = 1 << 17
 
 
@@ -100,8 +101,13 @@ def array_rows(dim: int) -> int:
     return _rows_of(ARRAY_CELLS, dim)
 
 
+def columns_rows(dim: int) -> int:
+    """Rows per block of NumPy columns."""
+    return _rows_of(COLUMNS_CELLS, dim)
+
+
 def table_rows(dim: int) -> int:
-    """Rows per block of a table."""
+    """Rows per block of another table."""
     return _rows_of(TABLE_CELLS, dim)
 
 
@@ -151,7 +157,7 @@ def _opened(chunk: Any, rows: Rows) -> Opened:
         return open_table(chunk, rows, table_rows(rows.dim or 1))
     if _is_sparse(chunk):
         raise DataError(f"{what(chunk)} cannot be read. {ALLOWED}")
-    return open_array(chunk, rows, array_rows)
+    return open_array(chunk, rows, columns_rows if is_columns(chunk) else array_rows)
 
 
 def _is_sparse(data: Any) -> bool:
