@@ -27,6 +27,13 @@ BITS = 16
 RADIUS = 1 << BITS
 """No integer row is longer than this."""
 
+SHORT = float(RADIUS**2)
+"""Rows of integers up to this squared length are kept as they are."""
+
+MODERATE = 2.0**52
+"""Those below it, up to a thousand norms long, are scaled down from their integers. Sums of squares below it are exact,
+hence the same in any order, and so is their being below: larger ones are not exact, but nowhere near."""
+
 MAX_DIM = 1 << 20
 TILE = 1 << 10
 """Gram matrices are computed in square tiles of this many coordinates, 8 MiB each."""
@@ -90,12 +97,10 @@ def shorten(integers: FloatArray, values: Callable[[], NDArray[Any]]) -> NDArray
     dim = integers.shape[1]
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         squares = np.einsum("ij,ij->i", integers, integers)
-    short = squares <= float(RADIUS**2)
+    short = squares <= SHORT
     if short.all():
         return None
-    # Sums of squares below 2⁵² are exact, hence the same in any order, and so is their being below: larger ones are not
-    # exact, but nowhere near. Rows up to a thousand norms long are scaled down from their integers.
-    moderate = squares < 2.0**52
+    moderate = squares < MODERATE
     long = moderate & ~short
     factors = np.ones(len(integers))
     factors[long] = inner_radius(dim) / np.sqrt(squares[long])

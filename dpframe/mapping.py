@@ -1,11 +1,11 @@
 """Raw rows to coordinates, many cells at a time.
 
 :meth:`dpframe.Column.map` says what becomes of a cell. Here the same numbers are computed for all numeric columns of a
-tile at once, in as few passes as NumPy allows. A cell x goes to f(x) = (x − middle)/half, and both roundings are
+tile at once, in as few passes as NumPy allows. A cell x goes to f(x) = (x − middle) · rate, and both roundings are
 monotone, so that f(clip(x, low, high)) = clip(f(x), f(low), f(high)): clipping may come last, and is left out where the
 smallest and the largest cell of a column lie in its range.
 
-Large data goes through compiled code (`dpframe.strips`) to lattice integers at once, which are the same bit by bit, in
+Large data goes through compiled code (`dpframe.kernels`) to lattice integers at once, which are the same bit by bit, in
 16 bits where they fit (`dpframe.narrow`).
 """
 
@@ -37,6 +37,7 @@ COMPILED_FROM = 1 << 28
 """So many cells are worth compiled code, if Numba is there: loading it takes as long as it saves on them."""
 
 TILE_ENTRIES = 1 << 18  # 2 MiB of float64: still in a core's share of the cache when it is summed
+NARROW_ENTRIES = 1 << 20  # compiled code goes over rows in passes of its own
 
 Rounder = Callable[[slice, NDArray[Any]], bool]
 """Fills strips with the coordinates of some rows, in lattice steps and rounded, and with zeros behind them; tells
@@ -58,70 +59,80 @@ def mapper(rows: Rows, scratch: Scratch) -> Mapper:
 
 def _as_it_is(rows: Rows, scratch: Scratch, raw: Any) -> Iterator[Chunk]:
     values = np.asarray(raw)
-    for tile in _tiles(len(values), rows.known_dim):
-        yield Chunk(rows, values[tile], scratch=scratch)
+    kernels = compiler.kernels("rows", values.size) if narrow.takes_rows(rows) else None
+    for tile in _tiles(len(values), rows.known_dim, NARROW_ENTRIES if kernels else TILE_ENTRIES):
+        some = values[tile]
+        gram = partial(narrow.add_rows, some, rows, kernels.adding_rows()) if kernels else None
+        yield Chunk(rows, some, gram=gram, scratch=scratch)
 
 
-def _tiles(count: int, dim: int) -> Iterator[slice]:
+def _tiles(count: int, dim: int, entries: int = TILE_ENTRIES) -> Iterator[slice]:
     """Some rows at a time: few enough for the cache, enough for the Gram matrix to dominate."""
-    size = max(TILE_ENTRIES // dim, min(dim, 2048))
+    size = max(entries // dim, min(dim, 2048))
     for start in range(0, count, size):
         yield slice(start, start + size)
 
 
 @attrs.define(repr=False)
 class Compiler(Redacted):
-    """Loads compiled code, once for a process, where there are cells enough; NumPy works on the others."""
+    """Loads compiled code, once for a process, where there are cells enough; NumPy works on the others.
 
-    _seen: int = attrs.field(init=False, default=0)
-    _loaded: bool = attrs.field(init=False, default=False)
-    _strips: Any = attrs.field(init=False, default=None)
+    There is some for cells of "columns" and some for "rows" of plain numbers.
+    """
+
+    _seen: dict[str, int] = attrs.field(init=False, factory=dict)
+    _kernels: dict[str, Any] = attrs.field(init=False, factory=dict)
     _lock: Any = attrs.field(init=False, factory=Lock)
 
-    def expect(self, cells: int) -> None:
+    def expect(self, what: str, cells: int) -> None:
         """So many cells are to come."""
-        if cells >= COMPILED_FROM and not self._loaded:
+        if cells >= COMPILED_FROM and what not in self._kernels:
             with self._lock:
-                if not self._loaded:
-                    self._strips = _compiled_strips()
-                    self._loaded = True
+                if what not in self._kernels:
+                    self._kernels[what] = _compiled(what)
 
-    def strips(self, cells: int) -> Any:
+    def kernels(self, what: str, cells: int) -> Any:
         """The module of compiled code for so many more cells, or None where NumPy is to work on them."""
-        self._seen += cells
-        self.expect(self._seen)
-        return self._strips
+        self._seen[what] = self._seen.get(what, 0) + cells
+        self.expect(what, self._seen[what])
+        return self._kernels.get(what)
 
 
-def _compiled_strips() -> Any:
+def _compiled(what: str) -> Any:
     """The module, or None where it does not work, for whatever reason: the run is charged, and NumPy does the same.
     Nothing is said of it, since that would tell that there are so many cells."""
     with suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        strips = import_module("dpframe.strips")
-        strips.check()
-        return strips
+        kernels = import_module("dpframe.kernels")
+        kernels.CHECKS[what]()
+        return kernels
     return None
 
 
 compiler = Compiler()
 
 
+def expect(rows: Rows, cells: int) -> None:
+    """So many cells are to come of a promise."""
+    if rows.columns is not None or narrow.takes_rows(rows):
+        compiler.expect("rows" if rows.columns is None else "columns", cells)
+
+
 @attrs.frozen(eq=False)
 class _Numbers:
     """Numeric columns that stand side by side: the map of their cells, and where it needs no clipping."""
 
-    columns: FloatArray  # a row of each: middle, half, and the images of low, of high and of a missing cell
+    columns: FloatArray  # a row of each: middle, rate, and the images of low, of high and of a missing cell
     low: FloatArray  # cells from low to high need none
     high: FloatArray
 
     @classmethod
     def of(cls, columns: Sequence[Column]) -> _Numbers:
-        low, high, middle, half = np.array([(each.low, each.high, each.middle, each.half_width) for each in columns]).T
+        low, high, middle, rate = np.array([(each.low, each.high, each.middle, each.rate) for each in columns]).T
         ends = np.array([each.map(np.array([each.low, each.high, np.nan]))[:, 0] for each in columns])
-        rounded = ((low - middle) / half < ends[:, 0]) | ((high - middle) / half > ends[:, 1])
+        rounded = ((low - middle) * rate < ends[:, 0]) | ((high - middle) * rate > ends[:, 1])
         return cls(
-            columns=np.column_stack([middle, half, ends]),
+            columns=np.column_stack([middle, rate, ends]),
             low=np.where(rounded, np.inf, low),
             high=np.where(rounded, -np.inf, high),
         )
@@ -133,7 +144,7 @@ class _Numbers:
             target[...] = found
         least, most = values.min(axis=1), values.max(axis=1)  # not a number where one of the cells is none
         values -= self.columns[:, :1]
-        values /= self.columns[:, 1:2]
+        values *= self.columns[:, 1:2]
         above, below = least >= self.low, most <= self.high
         for i in np.flatnonzero(~(above & below)).tolist():
             low, high, missing = self.columns[i, 2:].tolist()
@@ -146,13 +157,13 @@ class _Numbers:
                 complete &= math.isfinite(missing)
         return complete
 
-    def rounder(self, cells: Sequence[NDArray[Any]], scale: float, strips: Any) -> Rounder:
+    def rounder(self, cells: Sequence[NDArray[Any]], scale: float, kernels: Any) -> Rounder:
         """Rounds the same coordinates by compiled code."""
         whole = _Strips.of(cells) if all(map(_is_plain, cells)) else None
 
         def round_some(tile: slice, integers: NDArray[Any]) -> bool:
             found, some = (whole, tile) if whole else (_Strips.of([each[tile] for each in cells]), slice(None))
-            complete: bool = strips.ROUND[integers.dtype](*found.at(some), self.columns, scale, integers)
+            complete: bool = kernels.rounding(integers.dtype)(*found.at(some), self.columns, scale, integers)
             return complete
 
         return round_some
@@ -168,7 +179,7 @@ class _Strips:
 
     @classmethod
     def of(cls, cells: Sequence[NDArray[Any]]) -> _Strips:
-        kept = [found if _is_plain(found) else _made_plain(found) for found in cells]
+        kept = [found if _is_plain(found) else narrow.made_plain(found) for found in cells]
         addresses = [found.__array_interface__["data"][0] for found in kept]
         sizes = [found.itemsize for found in kept]
         return cls(kept, np.array(addresses, dtype=np.uint64), np.array(sizes, dtype=np.uint64))
@@ -180,13 +191,8 @@ class _Strips:
 
 
 def _is_plain(cells: NDArray[Any]) -> bool:
-    """Whether cells are as compiled code takes them: floats or doubles, one behind the other."""
-    return cells.dtype.char in "fd" and cells.dtype.isnative and cells.flags.c_contiguous and cells.flags.aligned
-
-
-def _made_plain(cells: NDArray[Any]) -> NDArray[Any]:
-    with np.errstate(over="ignore"):
-        return np.array(cells, dtype=np.float32 if cells.dtype.char == "f" else np.float64, order="C")
+    """Whether the cells of a column are as compiled code takes them."""
+    return narrow.is_plain(cells) and cells.flags.c_contiguous
 
 
 def _level_rounder(category: Category, cells: NDArray[Any], scale: float) -> Rounder:
@@ -243,17 +249,18 @@ class _Columns:
         count, dim = len(cells[0]), self.rows.known_dim
         if any(len(column) != count for column in cells):
             raise IndexError("the columns of a block have different lengths")
-        strips = None if isinstance(self.rows.norm, Ref) else compiler.strips(count * dim)  # no norm, no lattice
-        rounders = None if strips is None else self._rounders(cells, strips)
+        lattice_known = not isinstance(self.rows.norm, Ref)
+        kernels = compiler.kernels("columns", count * dim) if lattice_known else None
+        rounders = None if kernels is None else self._rounders(cells, kernels)
         for tile in _tiles(count, dim):
             if rounders is None:
                 values, complete = self._values(cells, tile)
                 yield Chunk(self.rows, values, within=self._within(complete), scratch=self.scratch)
             else:
-                yield self._rounded(cells, tile, rounders, strips)
+                yield self._rounded(cells, tile, rounders, kernels)
 
     def _rounded(
-        self, cells: Sequence[NDArray[Any]], tile: slice, rounders: Sequence[tuple[slice, Rounder]], strips: Any
+        self, cells: Sequence[NDArray[Any]], tile: slice, rounders: Sequence[tuple[slice, Rounder]], kernels: Any
     ) -> Chunk:
         """Some rows in integers; their coordinates are mapped if a statistic asks for them."""
         count = min(tile.stop, len(cells[0])) - tile.start
@@ -261,7 +268,8 @@ class _Columns:
         if self.narrow:
             room = narrow.room_for(count, self.rows, self.scratch)
             if min(rounder(tile, room[here]) for here, rounder in rounders):
-                return chunk(within=True, narrow=narrow.Narrow(room, count, self.rows, strips.add_products))
+                found = narrow.Narrow(room, count, self.rows, kernels.adding_strips())
+                return chunk(within=True, narrow=found, gram=found.add_gram)
         rounded = self.scratch.integers(count, self.rows, by_columns=True)
         complete = min(rounder(tile, rounded.T[here]) for here, rounder in rounders)
         return chunk(within=self._within(complete), rounded=rounded)
@@ -285,7 +293,7 @@ class _Columns:
                     complete &= part.fill(values[here], some[which])
         return mapped, complete
 
-    def _rounders(self, cells: Sequence[NDArray[Any]], strips: Any) -> list[tuple[slice, Rounder]]:
+    def _rounders(self, cells: Sequence[NDArray[Any]], kernels: Any) -> list[tuple[slice, Rounder]]:
         """What rounds which coordinates of a block."""
         scale = lattice.steps_per_unit(self.rows.known_dim, self.rows.length)
         return [
@@ -293,7 +301,7 @@ class _Columns:
                 here,
                 _level_rounder(part, cells[which.start], scale)
                 if isinstance(part, Category)
-                else part.rounder(cells[which], scale, strips),
+                else part.rounder(cells[which], scale, kernels),
             )
             for which, here, part in self.parts
         ]

@@ -85,6 +85,7 @@ class Chunk(Redacted):
         within: whether every row is known to be finite and no longer than the promise says.
         rounded: room for the integers, which holds the values in lattice steps, rounded, by now.
         narrow: the integers in 16 bits, where they are known by now and fit.
+        gram: adds the exact Gram matrix of the integer rows, where there is a faster way than from them.
         scratch: where integer rows are held; memory of its own unless given.
     """
 
@@ -93,6 +94,7 @@ class Chunk(Redacted):
     within: bool = attrs.field(default=False, kw_only=True)
     _rounded: FloatArray | None = attrs.field(default=None, alias="rounded", kw_only=True)
     _narrow: Narrow | None = attrs.field(default=None, alias="narrow", kw_only=True)
+    _gram: Callable[[IntArray], None] | None = attrs.field(default=None, alias="gram", kw_only=True)
     _scratch: Scratch = attrs.field(factory=Scratch, alias="scratch", kw_only=True)
     _integers: FloatArray | None = attrs.field(default=None, init=False)
 
@@ -121,8 +123,8 @@ class Chunk(Redacted):
 
     def add_gram(self, total: IntArray) -> None:
         """Add the exact Gram matrix of the integer rows."""
-        if self._narrow is not None:
-            self._narrow.add_gram(total)
+        if self._gram is not None:
+            self._gram(total)
         else:
             lattice.add_gram(self.integers(), total)
 

@@ -57,7 +57,7 @@ class Column:
     def __attrs_post_init__(self) -> None:
         if not self.low < self.high:
             raise PlanError(f"column {self.name!r} must have low < high; got low={self.low:g}, high={self.high:g}.")
-        if not (math.isfinite(self.high - self.low) and self.half_width > 0.0):
+        if not (math.isfinite(self.high - self.low) and self.half_width > 0.0 and math.isfinite(self.rate)):
             raise PlanError(f"column {self.name!r} has a range that is too wide or too narrow for 64-bit numbers.")
         if self.missing is not None and not self.low <= self.missing <= self.high:
             raise PlanError(
@@ -73,6 +73,12 @@ class Column:
         return (self.high - self.low) / 2
 
     @property
+    def rate(self) -> float:
+        """What a distance from the middle is multiplied with: dividing by the half width would take three times as
+        long."""
+        return 1 / self.half_width
+
+    @property
     def labels(self) -> tuple[str, ...]:
         return (self.name,)
 
@@ -82,7 +88,7 @@ class Column:
             values = np.asarray(cells, dtype=np.float64)
         fill = math.nan if self.missing is None else self.missing
         values = np.where(np.isfinite(values), values, fill)
-        mapped = (np.clip(values, self.low, self.high) - self.middle) / self.half_width
+        mapped = (np.clip(values, self.low, self.high) - self.middle) * self.rate
         return np.clip(mapped, -1.0, 1.0)[:, None]
 
 

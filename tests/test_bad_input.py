@@ -351,6 +351,7 @@ BAD_PROMISES = [
     ),
     pytest.param(lambda: dp.Column("age", -1e308, 1e308), ("'age'", "range"), id="range too wide"),
     pytest.param(lambda: dp.Column("age", 0.0, 5e-324), ("'age'", "range"), id="range too narrow"),
+    pytest.param(lambda: dp.Column("age", 0.0, 1e-308), ("'age'", "range"), id="range too narrow to divide by"),
     pytest.param(lambda: dp.Column("age", 0, 1, missing=2), ("'age'", "missing=2", "[0, 1]"), id="missing outside"),
     pytest.param(lambda: dp.Column("age", 0, 1, missing=NAN), ("Column.missing", "nan"), id="missing not a number"),
     pytest.param(lambda: dp.Column(5, 0, 1), ("Column.name", "got 5"), id="column name a number"),  # type: ignore[arg-type]

@@ -107,8 +107,9 @@ def compiler(compiled: bool) -> Iterator[mapping.Compiler]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mapping, "COMPILED_FROM", 0 if compiled else math.inf)
         patch.setattr(mapping, "compiler", found := mapping.Compiler())
-        found.expect(1)
-        assert compiled is (found.strips(1) is not None)
+        for what in ("columns", "rows"):
+            found.expect(what, 1)
+            assert compiled is (found.kernels(what, 1) is not None)
         yield found
 
 
@@ -178,8 +179,27 @@ def test_large_data_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mapping, "COMPILED_FROM", 2500)
     for expected, cells in [([False, False, True, True], 0), ([True] * 4, 2500)]:
         found = mapping.Compiler()
-        found.expect(cells)
-        assert expected == [found.strips(1000) is not None for _ in range(4)]
+        found.expect("columns", cells)
+        assert expected == [found.kernels("columns", 1000) is not None for _ in range(4)]
+        assert found.kernels("rows", 2499) is None  # which are counted apart
+
+
+@pytest.mark.parametrize(
+    ("promise", "kinds"),
+    [
+        (dp.Rows(columns=[dp.Column(f"x{i}", 0, 1) for i in range(20)], neighbors="replace"), ["columns"]),
+        (dp.Rows(norm=1.0, neighbors="replace"), ["rows"]),
+        (dp.Rows(norm=dp.ref("radius"), neighbors="replace"), []),
+    ],
+    ids=["columns", "rows", "a norm that is not known yet"],
+)
+def test_what_is_worth_compiling_is_known_from_the_promise(
+    promise: dp.Rows, kinds: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mapping, "COMPILED_FROM", 100)
+    monkeypatch.setattr(mapping, "compiler", found := mapping.Compiler())
+    next(open_source(np.ones((5, 20)), promise).all_blocks())
+    assert kinds == list(found._kernels)
 
 
 class Broken:
@@ -187,6 +207,10 @@ class Broken:
 
     def __init__(self, error: Exception | None = None) -> None:
         self.error = error
+
+    @property
+    def CHECKS(self) -> dict[str, Callable[[], None]]:  # noqa: N802 - a constant of the module that this stands for
+        return {"columns": self.check}
 
     def check(self) -> None:
         warnings.warn("told only of large data", stacklevel=1)
@@ -220,7 +244,7 @@ def test_what_cannot_be_compiled_is_mapped_by_numpy(loading: Mock, monkeypatch: 
 def test_warnings_of_loading_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mapping, "import_module", Mock(return_value=(found := Broken())))
     monkeypatch.setattr(mapping, "COMPILED_FROM", 0)
-    assert found is mapping.Compiler().strips(1)  # a warning would be an error
+    assert found is mapping.Compiler().kernels("columns", 1)  # a warning would be an error
 
 
 @pytest.mark.parametrize(
@@ -291,7 +315,7 @@ def test_ends_that_round_beyond_one_are_clipped() -> None:
     """A range with an end that would go a last bit beyond ±1 without a clip: it may not be left out."""
 
     def unclipped(column: dp.Column) -> list[float]:
-        return [(end - column.middle) / column.half_width for end in (column.low, column.high)]
+        return [(end - column.middle) * column.rate for end in (column.low, column.high)]
 
     ranges = ((low / 10, high / 10) for low in range(-40, 40) for high in range(low + 1, 60))
     beyond = [column for column in (dp.Column("x", *each) for each in ranges) if max(map(abs, unclipped(column))) > 1]

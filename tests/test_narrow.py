@@ -1,4 +1,4 @@
-"""Rows in 16-bit integers: the same sums as in any other way, and never a sum that 32 bits do not hold."""
+"""Columns in 16-bit integers: the same sums as in any other way, and never a sum that 32 bits do not hold."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 from numpy.typing import NDArray
 
 import dpframe as dp
-from dpframe import lattice, mapping, narrow, strips
+from dpframe import kernels, lattice, mapping, narrow
 from dpframe.accumulate import accumulate
+from dpframe.kernels import LANES, PAIRS
 from dpframe.private import Scratch
 from dpframe.sources import open_source
-from dpframe.strips import BLOCK, PASS, add_products
 from tests.test_mapping import NASTY, compiler, one_chunk, reference_integers, reference_map
 
 COLUMNS = [dp.Column(f"x{i}", -1.0 - i / 7, 2.0, missing=0.5) for i in range(18)]
@@ -52,8 +52,8 @@ def table(rows: dp.Rows, count: int, *, nasty: bool = True) -> dict[str, NDArray
 
 
 def largest(steps: int) -> int:
-    """The largest integer whose products may be added so many times, in pairs."""
-    return math.isqrt((2**31 - 1) // (2 * steps))
+    """The largest integer whose products may be added so many times, in pairs, to what a carry leaves."""
+    return math.isqrt((2**31 - 2**16) // (2 * steps))
 
 
 def exact(found: NDArray[Any]) -> list[list[int]]:
@@ -62,37 +62,54 @@ def exact(found: NDArray[Any]) -> list[list[int]]:
     return sums
 
 
-@pytest.mark.parametrize("width", [BLOCK, 4, 5, 6, 19])
-@pytest.mark.parametrize("count", [0, 16, 48, PASS, PASS + 16])
-@pytest.mark.parametrize("steps", [4, 5, 12])
+def summed(strips: NDArray[np.int16], steps: int, total: NDArray[np.int64] | None = None) -> list[list[int]]:
+    total = np.zeros((len(strips),) * 2, dtype=np.int64) if total is None else total
+    kernels.adding_strips()(strips, steps, np.ones(len(strips), dtype=np.int64), total)
+    return total.tolist()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("width", [LANES, 9, 12, 13, 19, 24, 48, 50])
+@pytest.mark.parametrize("count", [0, 16, 48, 2 * PAIRS, 2 * PAIRS + 16, 4 * PAIRS + 32])
+@pytest.mark.parametrize("steps", [4, 5, 12, 200])
 def test_products_are_summed_exactly(width: int, count: int, steps: int) -> None:
     most = largest(steps)
     strips = np.random.default_rng(width).integers(-most, most, (width, count), endpoint=True, dtype=np.int16)
     total = np.zeros((width, width), dtype=np.int64)
-    add_products(strips, steps, np.ones(width, dtype=np.int64), total)
-    assert exact(strips) == total.tolist()
-    add_products(strips, steps, np.ones(width, dtype=np.int64), total)
-    assert exact(strips) == (total // 2).tolist()
+    assert exact(strips) == summed(strips, steps, total)
+    assert (2 * np.array(exact(strips))).tolist() == summed(strips, steps, total)
 
 
 @pytest.mark.parametrize("steps", [4, 5, 12, 25, 100])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_largest_sums_fit_and_larger_ones_would_be_seen(steps: int, sign: int) -> None:
-    most = largest(steps)
-    strips = np.full((BLOCK, 16 * 3 * steps), most, dtype=np.int16)
+    strips = np.full((LANES, 16 * 3 * steps), largest(steps), dtype=np.int16)
     strips[1] *= sign
-    right, wrong = np.zeros((2, BLOCK, BLOCK), dtype=np.int64)
-    add_products(strips, steps, np.ones(BLOCK, dtype=np.int64), right)
-    add_products(strips, steps + steps // 4 + 1, np.ones(BLOCK, dtype=np.int64), wrong)
-    assert exact(strips) == right.tolist()
-    assert exact(strips) != wrong.tolist()
+    assert exact(strips) == summed(strips, steps)
+    assert exact(strips) != summed(strips, steps + steps // 4 + 1)
+
+
+def test_there_is_room_beside_the_largest_sums_for_what_a_carry_leaves() -> None:
+    """Sixteen bits of a sum stay where it was when the others are carried over; here they are all ones."""
+    steps, most = next(
+        (steps, most)
+        for steps in range(4, 64)
+        for most in [math.isqrt((2**31 - 1) // (2 * steps))]
+        if 2 * steps * most**2 > 2**31 - 2**15
+    )
+    strips = np.zeros((LANES, 2 * PAIRS), dtype=np.int16)
+    strips[:, 2 * steps : 4 * steps] = most
+    strips[0, 0], strips[1, 0] = 255, 257  # 65535
+    assert exact(strips) != summed(strips, steps)
+    assert most > largest(steps)
+    strips[:, 2 * steps : 4 * steps] = largest(steps)
+    assert exact(strips) == summed(strips, steps)
 
 
 def test_strips_are_weighted() -> None:
-    strips = np.ones((4, 16), dtype=np.int16)
-    total = np.zeros((4, 4), dtype=np.int64)
-    add_products(strips, 4, np.array([1, 1, 1, 1000]), total)
-    assert [[16, 16, 16, 16000]] * 3 + [[16000] * 3 + [16_000_000]] == total.tolist()
+    total = np.zeros((LANES, LANES), dtype=np.int64)
+    weights = np.array([1] * (LANES - 1) + [1000])
+    kernels.adding_strips()(np.ones((LANES, 16), dtype=np.int16), 4, weights, total)
+    assert (16 * np.outer(weights, weights)).tolist() == total.tolist()
 
 
 def test_no_promise_lets_32_bits_overflow() -> None:
@@ -105,7 +122,7 @@ def test_no_promise_lets_32_bits_overflow() -> None:
             ends = rows.map(np.array([[0.0] * width, [1.0] * width]))
             most = int(np.abs(np.rint(ends * lattice.steps_per_unit(width, rows.length))).max())
             assert most < 2**15
-            assert 2 * steps * most**2 < 2**31
+            assert 2 * steps * most**2 + 2**16 <= 2**31
 
 
 @pytest.mark.parametrize("said", [{"norm": 1.0}, {"norm": 100.0}, {"norm": dp.ref("radius")}])
@@ -205,25 +222,23 @@ def test_files_of_any_grouping(size: int, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(mapping, "compiler", mapping.Compiler())
     source = open_source(tmp_path, rows)
     assert expected.tolist() == accumulate(source.all_blocks(), [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
-    assert mapping.compiler.strips(0) is not None
+    assert mapping.compiler.kernels("columns", 0) is not None
 
 
-@pytest.mark.parametrize("what", ["ROUND", "add_products"])
+@pytest.mark.parametrize("what", ["rounding", "adding_strips"])
 def test_code_that_gives_other_integers_is_not_used(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    strips.check()
-    if what == "ROUND":
-        monkeypatch.setattr(strips, "ROUND", {dtype: lambda *_: True for dtype in strips.ROUND})
-    else:
-        monkeypatch.setattr(strips, "add_products", lambda *_: None)
+    kernels.check_columns()
+    monkeypatch.setattr(kernels, what, lambda *_: lambda *_: True)
     with pytest.raises(RuntimeError, match="compiled code does not"):
-        strips.check()
+        kernels.check_columns()
 
 
-def test_code_for_other_lanes_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("what", ["SHORT", "MODERATE"])
+def test_code_for_other_lengths_is_not_loaded(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is kept on disk as long as its own file does not change."""
-    monkeypatch.setattr(narrow, "LANES", 8)
-    with pytest.raises(ImportError, match="lanes"):
-        importlib.reload(strips)
+    monkeypatch.setattr(lattice, what, 2.0**40)
+    with pytest.raises(ImportError, match="lengths"):
+        importlib.reload(kernels)
 
 
 def test_narrow_rows_are_not_printed() -> None:

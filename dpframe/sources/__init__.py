@@ -64,8 +64,8 @@ class Source(Redacted):
         """All raw rows, with ids where the promise names a column of them."""
         meter = self.meter
         meter.start()
-        if self._rows.columns is not None and isinstance(self._chunks, list):
-            mapping.compiler.expect(sum(chunk.count or 0 for chunk in self._chunks) * self.dim)
+        if isinstance(self._chunks, list):
+            mapping.expect(self._rows.bind(self.dim), sum(chunk.count or 0 for chunk in self._chunks) * self.dim)
         for chunk in _withholding(self._chunks):
             foreign = not isinstance(chunk, Opened)
             for raw in _opened(chunk, self._rows).read(meter):

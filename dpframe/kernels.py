@@ -1,0 +1,600 @@
+"""Compiled code for large data: cells to lattice integers, and the sums of products of these.
+
+The operations on a cell are those of `dpframe.mapping` and `dpframe.lattice`, in the same order, and sums are sums of
+integers that cannot overflow, so that every bit is the same as by NumPy.
+
+Products are of 16-bit integers, because one instruction multiplies many of them and adds them in pairs. Two rows that
+follow each other are held as *pairs*: a word of 32 bits for each coordinate, with the integer of the first row in its
+lower half and that of the second in its upper. Word times word is then the sum of two products.
+
+All of it is in this file, since compiled code is kept on disk for as long as its own file does not change.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from functools import cache, reduce
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import carray, types  # type: ignore[attr-defined]
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from dpframe import lattice
+from dpframe.compiled import compiled
+from dpframe.lattice import FloatArray, IntArray
+
+LARGEST = sys.float_info.max
+
+SHORT, MODERATE = 2.0**32, 2.0**52
+if (SHORT, MODERATE) != (lattice.SHORT, lattice.MODERATE):
+    raise ImportError("compiled code, which is kept on disk, is for rows of other lengths than those of the lattice")
+
+PAIRS = 128
+"""So many pairs of rows go through all products together: the words of a block stay in the first cache, and all of them
+in the second."""
+
+LANES = 8
+"""Words in a vector."""
+
+TALL = 6
+"""Products of so many coordinates with one or two vectors of others are summed at once: sums and factors fit in the
+registers of a core."""
+
+LINE = 16
+"""Words in a line of a cache."""
+
+
+def _in_llvm(function: Any) -> Any:
+    """A function that compiled code calls without the first argument, which is Numba's."""
+    return intrinsic(function)
+
+
+def _cells_at(kind: Any) -> Any:
+    """Cells of a type, by the address of the first."""
+
+    @_in_llvm
+    def pointer(_: Any, address: Any) -> Any:
+        found = types.CPointer(kind)  # type: ignore[no-untyped-call]
+
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], context.get_value_type(found))
+
+        return found(address), code
+
+    return pointer
+
+
+_singles, _doubles, _bytes = _cells_at(types.float32), _cells_at(types.float64), _cells_at(types.uint8)
+
+
+@numba.njit(nogil=True, error_model="numpy")
+def _start(array: NDArray[Any]) -> Any:
+    """The address of an array."""
+    return np.uint64(array.ctypes.data)
+
+
+# Columns to strips of integers
+
+
+@numba.njit(nogil=True, error_model="numpy")
+def strip(cells: NDArray[Any], integers: NDArray[Any], column: FloatArray, scale: float) -> bool:
+    """Round the coordinates of the cells of a column; whether every cell is finite."""
+    middle, rate, low, high, missing = column[0], column[1], column[2], column[3], column[4]
+    lost = 0
+    for i in range(len(cells)):
+        cell = np.float64(cells[i])
+        value = (cell - middle) * rate
+        value = low if value < low else value
+        value = high if value > high else value
+        finite = abs(cell) <= LARGEST
+        value = value if finite else missing
+        lost += not finite
+        integers[i] = np.rint(value * scale)
+    return lost == 0
+
+
+def round_strips(
+    addresses: NDArray[np.uint64],
+    single: NDArray[np.bool_],
+    count: int,
+    columns: FloatArray,
+    scale: float,
+    integers: NDArray[Any],
+) -> bool:
+    """Round the coordinates of columns to the lattice.
+
+    Args:
+        addresses: of the first cell of each column, aligned, with the others behind it.
+        single: of each column, whether its cells are in single precision; otherwise they are doubles.
+        count: how many cells there are in each column.
+        columns: a row of each: the middle of its range, the inverse of half its width, and the images of its low end,
+            of its high end and of a cell that is not finite.
+        scale: lattice steps per unit.
+        integers: a row for each column, where coordinates · scale go, rounded, and zeros behind the last cell.
+
+    Returns:
+        Whether all coordinates are numbers. If not, narrow integers are not to be used.
+    """
+    complete = True
+    for j in range(len(addresses)):
+        if single[j]:
+            finite = strip(carray(_singles(addresses[j]), count), integers[j], columns[j], scale)
+        else:
+            finite = strip(carray(_doubles(addresses[j]), count), integers[j], columns[j], scale)
+        complete &= finite or math.isfinite(columns[j, 4])
+        integers[j, count:] = 0
+    return complete
+
+
+_CELLS = (types.uint64[::1], types.boolean[::1], types.int64, types.float64[:, ::1], types.float64)
+
+_TO: dict[np.dtype[Any], Any] = {
+    np.dtype(np.float64): types.float64[:, ::1],
+    np.dtype(np.int16): types.int16[:, ::1],
+}
+
+
+@cache
+def rounding(dtype: np.dtype[Any]) -> Any:
+    """`round_strips`, compiled, to integers of a type."""
+    return compiled(*_CELLS, _TO[dtype])(round_strips)
+
+
+# Pairs to sums of products
+
+
+def _block(vectors: int) -> Any:
+    """The code for products of TALL coordinates with so many vectors of others, summed over pairs of rows."""
+
+    @_in_llvm
+    def add_block(_: Any, left: Any, right: Any, stride: Any, pairs: Any, steps: Any, sums: Any, across: Any) -> Any:
+        """Compilers do not find the instruction that multiplies and adds pairs, so this is spelled out in vectors, of
+        any machine.
+
+        Args:
+            left: the address of the first word of TALL coordinates, in the first pair of rows.
+            right: the same of vectors of coordinates to multiply them with.
+            stride: from a pair of rows to the next, in bytes.
+            pairs: how many there are.
+            steps: how many words' products 32-bit sums hold.
+            sums: the address of a row of 64-bit sums for each of the TALL coordinates, which are added to.
+            across: from one such row to the next, in bytes.
+        """
+        integer, long = ir.IntType(32), ir.IntType(64)
+        words, wide = ir.VectorType(integer, LANES), ir.VectorType(long, LANES)
+        halves, products = ir.VectorType(ir.IntType(16), 2 * LANES), ir.VectorType(integer, 2 * LANES)
+        even, odd = (ir.Constant(words, list(range(start, 2 * LANES, 2))) for start in (0, 1))
+        sixteen, rest = (ir.Constant(words, [number] * LANES) for number in (16, 0xFFFF))
+
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            left, right, stride, pairs, steps, sums, across = arguments
+            places = [(i, j) for i in range(TALL) for j in range(vectors)]
+            low, high = (
+                [cgutils.alloca_once_value(builder, words(None)) for _ in places]  # type: ignore[no-untyped-call]
+                for _ in range(2)
+            )
+
+            def address(start: Any, row: Any, offset: int, kind: Any) -> Any:
+                return builder.inttoptr(
+                    builder.add(start, builder.add(builder.mul(row, stride), long(offset))), kind.as_pointer()
+                )
+
+            def spread(found: Any) -> Any:
+                vector = builder.insert_element(words(ir.Undefined), found, integer(0))
+                return builder.shuffle_vector(vector, words(ir.Undefined), words(None))
+
+            def in_pairs(found: Any) -> Any:
+                return builder.add(
+                    *(builder.shuffle_vector(found, products(ir.Undefined), which) for which in (even, odd))
+                )
+
+            def add(found: Any, place: Any) -> None:
+                builder.store(builder.add(builder.load(place), found), place)
+
+            with cgutils.for_range_slice(builder, long(0), pairs, steps, inc=True) as (start, _):
+                end = builder.add(start, steps)
+                stop = builder.select(builder.icmp_signed("<", end, pairs), end, pairs)
+                with cgutils.for_range_slice(builder, start, stop, long(1), inc=True) as (row, _):
+                    others = [
+                        builder.sext(builder.load(address(right, row, 4 * LANES * j, halves), align=4), products)
+                        for j in range(vectors)
+                    ]
+                    for i in range(TALL):
+                        word = builder.load(address(left, row, 4 * i, integer), align=4)
+                        same = builder.sext(builder.bitcast(spread(word), halves), products)
+                        for j, other in enumerate(others):
+                            add(in_pairs(builder.mul(same, other)), low[i * vectors + j])
+                for small, large in zip(low, high, strict=True):
+                    add(builder.ashr(builder.load(small), sixteen), large)
+                    builder.store(builder.and_(builder.load(small), rest), small)
+            for (i, j), small, large in zip(places, low, high, strict=True):
+                offset = builder.add(builder.mul(across, long(i)), long(8 * LANES * j))
+                total = builder.inttoptr(builder.add(sums, offset), wide.as_pointer())
+                found = builder.shl(builder.sext(builder.load(large), wide), ir.Constant(wide, [16] * LANES))
+                found = builder.add(found, builder.zext(builder.load(small), wide))
+                builder.store(builder.add(builder.load(total, align=8), found), total, align=8)
+            return context.get_dummy_value()
+
+        address, number = types.uint64, types.int64
+        return types.void(address, address, number, number, number, address, number), code
+
+    return add_block
+
+
+_add_one, _add_two = _block(1), _block(2)
+
+
+@numba.njit(nogil=True, error_model="numpy")
+def _room(width: int) -> int:
+    """Words in a row of pairs, with room for blocks at the end: an odd number of lines, so that words of the same
+    coordinates in many rows do not fall on the same place of a cache."""
+    return LINE * ((width + TALL + LINE - 2) // LINE | 1)
+
+
+@numba.njit(nogil=True, error_model="numpy")
+def _add_pairs(left: int, right: int, pairs: int, width: int, steps: int, sums: int) -> None:
+    """Add sums over pairs of rows of products of coordinates with those up to them, and some beyond; all by their
+    addresses."""
+    stride, across = 4 * _room(width), 8 * _room(width)
+    for i in range(0, width, TALL):
+        vectors = (min(i + TALL, width) + LANES - 1) // LANES
+        these, row = left + np.uint64(4 * i), sums + np.uint64(across * i)
+        for j in range(0, vectors - 1, 2):
+            others, here = right + np.uint64(4 * LANES * j), row + np.uint64(8 * LANES * j)
+            _add_two(these, others, stride, pairs, steps, here, across)
+        if vectors % 2:
+            others, here = right + np.uint64(4 * LANES * (vectors - 1)), row + np.uint64(8 * LANES * (vectors - 1))
+            _add_one(these, others, stride, pairs, steps, here, across)
+
+
+@numba.njit(nogil=True, error_model="numpy")
+def _add_sums(sums: IntArray, weights: IntArray, total: IntArray) -> None:
+    """Add what was summed, weighted, to both halves of the total."""
+    for a in range(len(weights)):
+        for b in range(a + 1):
+            found = sums[a, b] * weights[a] * weights[b]
+            total[a, b] += found
+            if a != b:
+                total[b, a] += found
+
+
+@_in_llvm
+def _turn(_: Any, strips: Any, stride: Any, pairs: Any, across: Any) -> Any:
+    """The words of LANES strips, at LANES places each, as words of rows.
+
+    Args:
+        strips: the address of the first word.
+        stride: from a strip to the next, in bytes.
+        pairs: the address of the first word of the first row.
+        across: from a row to the next, in bytes.
+    """
+    integer, long = ir.IntType(32), ir.IntType(64)
+    words = ir.VectorType(integer, LANES)
+    halves = [
+        ir.Constant(words, [lane // 2 + start + LANES * (lane % 2) for lane in range(LANES)])
+        for start in (0, LANES // 2)
+    ]
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        strips, stride, pairs, across = arguments
+
+        def place(start: Any, step: Any, number: int) -> Any:
+            return builder.inttoptr(builder.add(start, builder.mul(step, long(number))), words.as_pointer())
+
+        found = [builder.load(place(strips, stride, number), align=4) for number in range(LANES)]
+        for _ in range(LANES.bit_length() - 1):  # each time vectors are interleaved with those half of the way on
+            both = zip(found[: LANES // 2], found[LANES // 2 :], strict=True)
+            found = [builder.shuffle_vector(one, other, half) for one, other in both for half in halves]
+        for number, row in enumerate(found):
+            builder.store(row, place(pairs, across, number), align=4)
+        return context.get_dummy_value()
+
+    address, number = types.uint64, types.int64
+    return types.void(address, number, address, number), code
+
+
+def add_strips(strips: NDArray[np.int16], steps: int, weights: IntArray, total: IntArray) -> None:
+    """Add the products of narrow strips, each with each, summed over the rows.
+
+    Args:
+        strips: at least LANES of them, one for each coordinate, of a multiple of 2 · LANES rows.
+        steps: 2 · steps · (the largest integer)² is below 2³¹.
+        weights: what the integers of each strip are to be multiplied with.
+        total: what the sums are added to; both halves of it.
+    """
+    width, count = len(strips), strips.shape[1] // 2
+    room, stride = _room(width), 4 * count
+    pairs = np.zeros((PAIRS, room), dtype=np.int32)
+    sums = np.zeros((width + TALL, room), dtype=np.int64)
+    for start in range(0, count, PAIRS):
+        some = min(PAIRS, count - start)
+        for first in range(0, width, LANES):
+            j = min(first, width - LANES)  # the last may begin with strips that are there already
+            for k in range(0, some, LANES):
+                here, there = stride * j + 4 * (start + k), 4 * (room * k + j)
+                _turn(_start(strips) + np.uint64(here), stride, _start(pairs) + np.uint64(there), 4 * room)
+        _add_pairs(_start(pairs), _start(pairs), some, width, steps, _start(sums))
+    _add_sums(sums, weights, total)
+
+
+@cache
+def adding_strips() -> Any:
+    """`add_strips`, compiled."""
+    return compiled(types.int16[:, ::1], types.int64, types.int64[::1], types.int64[:, ::1])(add_strips)
+
+
+# Rows to pairs, and their sums
+
+MAGIC = 1.5 * 2.0**52
+"""Adding this to a number below 2⁵¹ rounds it, ties to even, and its lowest bits are then those of the integer."""
+
+HALF = 1 << 8
+"""A 16-bit integer is high · HALF + low, with −128 ≤ high < 128 and 0 ≤ low < 256. Sums of its products with either,
+2 · PAIRS of them, are at most 2 · 128 · 2¹⁵ · 255 in size, which is below 2³¹."""
+
+
+def _rounded(*, single: bool) -> Any:
+    """The code that rounds a pair of rows of a type of floats."""
+
+    @_in_llvm
+    def round_pair(
+        _: Any,
+        whole: Any,
+        count: Any,
+        scale: Any,
+        rows: Any,
+        factors: Any,
+        integers: Any,
+        squares: Any,
+        beyond: Any,
+    ) -> Any:
+        """The integers of two rows as pairs, and halves of them.
+
+        Args:
+            whole: how many cells of a row there are in whole vectors.
+            count: how many there are in all, rounded up to whole vectors.
+            scale: lattice steps per unit.
+            rows: the address of four addresses: of both rows, and of where the cells behind the last whole vector of
+                each stand, with zeros behind them.
+            factors: the address of what the rounded rows are then multiplied with, and rounded again.
+            integers: the address of three addresses: where pairs go, and their high and low halves.
+            squares: the address of the squared lengths of the two rows, before they are multiplied; overwritten.
+            beyond: the address of 32-bit integers for both, from 2¹⁶ on if 16 bits do not hold a row; overwritten.
+        """
+        integer, long, double = ir.IntType(32), ir.IntType(64), ir.DoubleType()
+        words, bits, doubles = (ir.VectorType(kind, LANES) for kind in (integer, long, double))
+        floats = ir.VectorType(ir.FloatType(), LANES) if single else doubles
+        size = 4 if single else 8
+        shorts = ir.VectorType(ir.IntType(16), 2 * LANES)
+        eight = ir.Constant(shorts, [8] * (2 * LANES))
+
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            whole, count, scale, rows, factors, integers, squares, beyond = arguments
+
+            def all_of(number: Any) -> Any:
+                vector = builder.insert_element(doubles(ir.Undefined), number, integer(0))
+                return builder.shuffle_vector(vector, doubles(ir.Undefined), words(None))
+
+            def place(address: Any, kind: Any, number: Any, bytes_each: int) -> Any:
+                offset = builder.mul(number, long(bytes_each))
+                return builder.inttoptr(builder.add(address, offset), kind.as_pointer())
+
+            def read(address: Any, kind: Any, number: int, bytes_each: int = 8) -> Any:
+                return builder.load(place(address, kind, long(number), bytes_each), align=bytes_each)
+
+            def constant(number: int) -> Any:
+                return ir.Constant(words, [number] * LANES)
+
+            def lanes(vector: Any, add: Any) -> Any:
+                return reduce(add, [builder.extract_element(vector, integer(lane)) for lane in range(LANES)])
+
+            magic = ir.Constant(doubles, [MAGIC] * LANES)
+            steps = all_of(scale)
+            multiply = [all_of(read(factors, double, row)) for row in (0, 1)]
+            starts = [read(rows, long, row) for row in range(4)]
+            targets = [read(integers, long, which) for which in range(3)]
+            lengths = [cgutils.alloca_once_value(builder, doubles(None)) for _ in (0, 1)]  # type: ignore[no-untyped-call]
+            outside = [cgutils.alloca_once_value(builder, words(None)) for _ in (0, 1)]  # type: ignore[no-untyped-call]
+            with cgutils.for_range_slice(builder, long(0), count, long(LANES), inc=True) as (column, _):
+                last = builder.icmp_signed("==", column, whole)
+                found = []
+                for row in (0, 1):
+                    here = place(starts[row], floats, column, size)
+                    behind = builder.inttoptr(starts[2 + row], floats.as_pointer())
+                    values = builder.load(builder.select(last, behind, here), align=size)
+                    if single:
+                        values = builder.fpext(values, doubles)
+                    rounded = builder.fsub(builder.fadd(builder.fmul(values, steps), magic), magic)
+                    square = builder.fmul(rounded, rounded)
+                    builder.store(builder.fadd(builder.load(lengths[row]), square), lengths[row])
+                    shown = builder.fadd(builder.fmul(rounded, multiply[row]), magic)
+                    number = builder.trunc(builder.bitcast(shown, bits), words)
+                    seen = builder.or_(builder.load(outside[row]), builder.add(number, constant(1 << 15)))
+                    builder.store(seen, outside[row])
+                    found.append(number)
+                both = builder.or_(builder.and_(found[0], constant(0xFFFF)), builder.shl(found[1], constant(16)))
+                high = builder.bitcast(builder.ashr(builder.bitcast(both, shorts), eight), words)
+                low = builder.and_(both, constant(0x00FF00FF))
+                for target, numbers in zip(targets, (both, high, low), strict=True):
+                    builder.store(numbers, place(target, words, column, 4), align=4)
+            for row in (0, 1):
+                length = lanes(builder.load(lengths[row]), builder.fadd)
+                builder.store(length, place(squares, double, long(row), 8), align=8)
+                seen = lanes(builder.load(outside[row]), builder.or_)
+                builder.store(seen, place(beyond, integer, long(row), 4), align=4)
+            return context.get_dummy_value()
+
+        address, number = types.uint64, types.int64
+        return types.void(number, number, types.float64, address, address, address, address, address), code
+
+    return round_pair
+
+
+_round_singles, _round_doubles = _rounded(single=True), _rounded(single=False)
+
+
+@numba.njit(nogil=True, error_model="numpy")
+def _to_pairs(
+    address: int,
+    single: bool,
+    stride: int,
+    numbers: tuple[int, int],
+    dim: int,
+    scale: float,
+    inner: float,
+    pairs: NDArray[np.int32],
+    center: bool,
+    aside: IntArray,
+    left_out: int,
+) -> int:
+    """Round some rows to pairs and their halves; the others of their arguments are those of `add_rows`.
+
+    Args:
+        numbers: of the first row and of the one behind the last.
+        pairs: where they go, with ones as the constant coordinate where the plan is centred.
+        left_out: how many rows were left out before.
+
+    Returns:
+        How many are by now.
+    """
+    size, whole, cells, room = 4 if single else 8, dim // LANES * LANES, -(-dim // LANES) * LANES, pairs.shape[2]
+    nothing, ends = np.zeros(dim), np.zeros((2, 8 * LANES), dtype=np.uint8)
+    rows, targets, beyond = np.zeros(4, dtype=np.uint64), np.zeros(3, dtype=np.uint64), np.zeros(2, dtype=np.uint32)
+    factors, squares, kept = np.ones(2), np.zeros(2), np.zeros(2, dtype=np.int32)
+    no_row, in_rows, in_targets = _start(nothing), _start(rows), _start(targets)
+    in_factors, in_squares, in_beyond = _start(factors), _start(squares), _start(beyond)
+    rows[2], rows[3] = _start(ends), _start(ends) + np.uint64(8 * LANES)
+    first, stop = numbers
+    for k in range((stop - first + 1) // 2):
+        for which in range(3):
+            targets[which] = _start(pairs) + np.uint64(4 * room * (PAIRS * which + k))
+        for row in range(2):
+            number = first + 2 * k + row
+            kept[row], factors[row] = number < stop, 1.0
+            rows[row] = address + np.uint64(number * stride) if number < stop else no_row
+        settled = False
+        while not settled:
+            for row in range(2):
+                end = carray(_bytes(rows[row]), size * dim)
+                for i in range(size * whole, size * dim):
+                    ends[row, i - size * whole] = end[i]
+            if single:
+                _round_singles(whole, cells, scale, in_rows, in_factors, in_targets, in_squares, in_beyond)
+            else:
+                _round_doubles(whole, cells, scale, in_rows, in_factors, in_targets, in_squares, in_beyond)
+            settled = True
+            for row in range(2):
+                too_long = factors[row] == 1.0 and not squares[row] <= SHORT
+                if too_long and squares[row] < MODERATE:
+                    factors[row], settled = inner / math.sqrt(squares[row]), False
+                elif too_long or beyond[row] >= 1 << 16:
+                    rows[row], kept[row], settled = no_row, 0, False
+                    aside[left_out] = first + 2 * k + row
+                    left_out += 1
+        if center:
+            pairs[0, k, dim] = pairs[2, k, dim] = kept[0] | kept[1] << 16
+            pairs[1, k, dim] = 0
+    return left_out
+
+
+def add_rows(
+    address: int,
+    single: bool,
+    stride: int,
+    count: int,
+    dim: int,
+    scale: float,
+    inner: float,
+    weights: IntArray,
+    total: IntArray,
+    aside: IntArray,
+) -> int:
+    """Round rows to the lattice, scale down those that are longer than the norm, and add their products.
+
+    Args:
+        address: of the first cell of the first row, aligned.
+        single: whether cells are in single precision; otherwise they are doubles. Those of a row follow each other.
+        stride: from a row to the next, in bytes.
+        count: how many rows there are.
+        dim: how many cells a row has.
+        scale: lattice steps per unit.
+        inner: the length to which long rows are scaled down, in lattice steps.
+        weights: a one for each coordinate, and what the constant coordinate is, where there is one.
+        total: what the sums are added to; both halves of it.
+        aside: room for the numbers of rows.
+
+    Returns:
+        How many rows were left out, whose numbers are then in ``aside``: those with an integer that 16 bits do not
+        hold, with a cell that is not finite, or a thousand norms long.
+    """
+    width, room, left_out = len(weights), _room(len(weights)), 0
+    pairs = np.zeros((3, PAIRS, room), dtype=np.int32)
+    sums = np.zeros((2, width + TALL, room), dtype=np.int64)
+    for start in range(0, count, 2 * PAIRS):
+        stop = min(start + 2 * PAIRS, count)
+        left_out = _to_pairs(
+            address, single, stride, (start, stop), dim, scale, inner, pairs, width > dim, aside, left_out
+        )
+        for half in range(2):
+            others = _start(pairs) + np.uint64(4 * room * PAIRS * (1 + half))
+            here = _start(sums) + np.uint64(8 * room * (width + TALL) * half)
+            _add_pairs(_start(pairs), others, (stop - start + 1) // 2, width, PAIRS, here)
+    for i in range(width):
+        for j in range(i + 1):
+            sums[1, i, j] += HALF * sums[0, i, j]
+    _add_sums(sums[1], weights, total)
+    return left_out
+
+
+@cache
+def adding_rows() -> Any:
+    """`add_rows`, compiled."""
+    place = (types.uint64, types.boolean, types.int64, types.int64, types.int64)
+    return compiled(*place, types.float64, types.float64, types.int64[::1], types.int64[:, ::1], types.int64[::1])(
+        add_rows
+    )
+
+
+# Whether it works here
+
+
+def check_columns() -> None:
+    """Raise unless compiled code for columns works, and gives what NumPy gives."""
+    cells = np.linspace(-3.0, 3.0, 33)
+    columns = np.array([[0.5, 0.5, -1.0, 1.0, 0.0]] * LANES)
+    expected = np.rint(np.clip((cells - 0.5) * 0.5, -1.0, 1.0) * 100.0)
+    strips: NDArray[Any] = np.ones((LANES, 48), dtype=np.int16)
+    for dtype in _TO:
+        integers = strips.astype(dtype)
+        addresses = np.full(LANES, cells.ctypes.data, dtype=np.uint64)
+        complete = rounding(dtype)(addresses, np.zeros(LANES, dtype=np.bool_), len(cells), columns, 100.0, integers)
+        if not complete or (integers[:, : len(cells)] != expected).any() or integers[:, len(cells) :].any():
+            raise RuntimeError("compiled code does not round as NumPy does")
+        strips = integers.astype(np.int16)
+    total = np.zeros((LANES, LANES), dtype=np.int64)
+    adding_strips()(strips, 4, np.ones(LANES, dtype=np.int64), total)
+    if (total != np.dot(expected, expected)).any():
+        raise RuntimeError("compiled code does not sum as NumPy does")
+
+
+def check_rows() -> None:
+    """Raise unless compiled code for rows works, and gives what NumPy gives."""
+    cells = np.linspace(-3.0, 3.0, 33)[:9]
+    rows = np.vstack([cells / 10.0, cells, np.full(9, math.nan), np.eye(9)[0], cells * 10.0])
+    scale, inner, weights = lattice.steps_per_unit(9, 1.0), lattice.inner_radius(9), np.array([1] * 9 + [7])
+    for floats in (rows.astype(np.float32), rows):
+        aside, total = np.zeros(5, dtype=np.int64), np.zeros((10, 10), dtype=np.int64)
+        place = floats.ctypes.data, floats.itemsize == 4, floats.strides[0], *floats.shape
+        left_out = adding_rows()(*place, scale, inner, weights, total, aside)
+        kept = np.hstack([lattice.integer_rows(floats[[0, 1, 4]], 1.0)[0], np.full((3, 1), 7.0)])
+        if aside[:left_out].tolist() != [2, 3] or (total != lattice.gram(kept)).any():
+            raise RuntimeError("compiled code does not sum rows as NumPy does")
+
+
+CHECKS = {"columns": check_columns, "rows": check_rows}

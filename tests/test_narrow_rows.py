@@ -1,0 +1,280 @@
+"""Rows with a norm in 16-bit integers: the same sums as in any other way, whatever the cells hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import dpframe as dp
+from dpframe import kernels, lattice, mapping, narrow
+from dpframe.accumulate import accumulate
+from dpframe.kernels import HALF, PAIRS
+from dpframe.private import Chunk, Scratch
+from dpframe.sources import open_source
+from tests.test_mapping import NASTY, compiler, one_chunk, reference_integers
+
+DIM = 19
+
+
+def promise(norm: float = 1.0, dim: int = DIM, *, center: bool = False) -> dp.Rows:
+    return dp.Rows(norm=norm, neighbors="add-remove", dim=dim, center=center)
+
+
+def expected_gram(values: NDArray[Any], rows: dp.Rows) -> list[list[int]]:
+    """From the integers of one row after the other, in Python's integers."""
+    integers = reference_integers(values, rows.length)
+    with np.errstate(over="ignore"):
+        finite = np.isfinite(values.astype(np.float64)).all(axis=1)
+    if rows.center:
+        integers = np.hstack([integers, np.where(finite, rows.constant, 0)[:, None]])
+    whole: Any = integers.astype(np.int64).astype(object)
+    return [[int(entry) for entry in line] for line in whole.T @ whole]
+
+
+def zeros(rows: dp.Rows) -> NDArray[np.int64]:
+    return np.zeros((rows.width, rows.width), dtype=np.int64)
+
+
+def compiled_gram(values: NDArray[Any], rows: dp.Rows) -> list[list[int]]:
+    with compiler(True):
+        chunk = one_chunk(mapping.mapper(rows, Scratch()))(values)
+        assert chunk._gram is not None
+        total = zeros(rows)
+        chunk.add_gram(total)
+    return total.tolist()  # type: ignore[no-any-return]
+
+
+def left_out(values: NDArray[Any], norm: float) -> list[int]:
+    """The rows that compiled code leaves to doubles."""
+    dim, aside = values.shape[1], np.full(len(values), -1)
+    place = values.ctypes.data, values.itemsize == 4, values.strides[0], *values.shape
+    scale, inner = lattice.steps_per_unit(dim, norm), lattice.inner_radius(dim)
+    total, ones = np.zeros((dim, dim), dtype=np.int64), np.ones(dim, dtype=np.int64)
+    count = kernels.adding_rows()(*place, scale, inner, ones, total, aside)
+    assert (aside[count:] == -1).all()
+    return aside[:count].tolist()  # type: ignore[no-any-return]
+
+
+def of_all_kinds(count: int, dim: int, norm: float) -> NDArray[np.float64]:
+    """Short rows, long ones, very long ones, some in one direction, some with nasty cells, in any order."""
+    random = np.random.default_rng(dim + count)
+    values = random.standard_normal((count, dim)) * norm / math.sqrt(dim)
+    kind = random.integers(0, 8, count)
+    values[kind == 1] *= 0.01
+    values[kind == 2] *= 30.0
+    values[kind == 3] *= random.choice([900.0, 1100.0, 1e10, 1e200])
+    chosen = np.flatnonzero(kind == 4)
+    values[chosen, random.integers(0, dim, len(chosen))] = random.choice([0.4, 0.5, 0.6, 1.0, 5.0], len(chosen)) * norm
+    chosen = np.flatnonzero(kind == 5)
+    values[chosen, random.integers(0, dim, len(chosen))] = random.choice(NASTY, len(chosen))
+    return values
+
+
+def with_scale_of_one(dim: int) -> float:
+    """The norm of which a lattice step is one: cells that are integers stay as they are."""
+    norm = float(lattice.inner_radius(dim))
+    assert 1.0 == lattice.steps_per_unit(dim, norm)
+    return norm
+
+
+def rows_of(cells: Sequence[Sequence[float]], dim: int = DIM) -> NDArray[np.float64]:
+    """Rows that begin with some cells, and are zero behind them."""
+    values = np.zeros((len(cells), dim))
+    for row, some in zip(values, cells, strict=True):
+        row[: len(some)] = some
+    return values
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("dim", [17, 18, 23, 24, 25, 31, 47, 48, 97])
+@pytest.mark.parametrize("count", [1, 2, 3, 2 * PAIRS - 1, 2 * PAIRS, 2 * PAIRS + 1, 4 * PAIRS + 3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_sums_are_those_of_one_row_after_the_other(center: bool, dim: int, count: int, dtype: Any) -> None:
+    with np.errstate(over="ignore"):
+        values = of_all_kinds(count, dim, 1.7).astype(dtype)
+    rows = promise(1.7, dim, center=center)
+    assert expected_gram(values, rows) == compiled_gram(values, rows)
+
+
+@pytest.mark.parametrize("norm", [1e-130, 1e-3, 1.0, 1e5, 1e130])
+def test_any_norm(norm: float) -> None:
+    values, rows = of_all_kinds(500, DIM, norm), promise(norm, center=True)
+    assert expected_gram(values, rows) == compiled_gram(values, rows)
+
+
+def test_halves_are_rounded_to_even_integers() -> None:
+    halves = np.arange(-40, 40) + 0.5
+    halves = np.concatenate([halves, np.nextafter(halves, 0), np.nextafter(halves, 1e9), halves + 1000, halves - 32000])
+    norm = with_scale_of_one(DIM)
+    values = np.resize(halves, (len(halves), DIM)) * (np.arange(DIM) < 3)
+    assert (np.rint(values) != np.floor(values + 0.5)).any()
+    assert expected_gram(values, promise(norm)) == compiled_gram(values, promise(norm))
+
+
+def test_steps_are_rounded_before_they_are_rounded_to_integers() -> None:
+    """As NumPy does it. A fused product and sum would round once, and some of these cells another way."""
+    norm = 1.7
+    scale = lattice.steps_per_unit(DIM, norm)
+    halves = np.arange(1, 30_000) + 0.5
+    cells = halves / scale
+    exact = [Fraction(cell) * Fraction(scale) for cell in cells.tolist()]
+    fused = np.array([round(found) for found in exact])
+    chosen = (cells * scale == halves) & (fused != np.rint(halves))
+    assert chosen.sum() > 1000
+    values = rows_of([[cell] for cell in cells[chosen].tolist()])
+    assert expected_gram(values, promise(norm)) == compiled_gram(values, promise(norm))
+    assert compiled_gram(values, promise(norm))[0][0] != (fused[chosen] ** 2).sum()
+
+
+def test_16_bits_hold_what_they_hold() -> None:
+    edges = [32766, 32767, 32768, 32769, 65000]
+    values = rows_of([[sign * edge] for sign in (1, -1) for edge in edges])
+    norm = with_scale_of_one(DIM)
+    assert [2, 3, 4, 8, 9] == left_out(values, norm)  # −32768 is held
+    last = np.zeros((10, DIM))
+    last[:, -1] = values[:, 0]
+    assert [2, 3, 4, 8, 9] == left_out(last, norm)
+    for found in (values, last):
+        assert expected_gram(found, promise(norm)) == compiled_gram(found, promise(norm))
+
+
+def test_long_rows_may_have_larger_integers_before_they_are_scaled_down() -> None:
+    values = np.full((7, DIM), 40_000.0)
+    values[5, 0] = 4e6
+    norm = with_scale_of_one(DIM)
+    assert [5] == left_out(values, norm)
+    assert expected_gram(values, promise(norm)) == compiled_gram(values, promise(norm))
+
+
+@pytest.mark.parametrize(
+    ("cells", "kept"),
+    [
+        ([-(2**15)] * 4, True),  # 2³² in square: short
+        ([-(2**15)] * 4 + [1], True),  # one more: scaled down
+        ([2**25] * 3 + [2**25 - 1], True),  # below 2⁵²: scaled down from the integers
+        ([2**25] * 4, False),  # 2⁵²: scaled down from the cells
+        ([2**26 + 1], False),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_edges_of_lengths(cells: list[int], kept: bool, dtype: Any) -> None:
+    norm = with_scale_of_one(DIM)
+    values = rows_of([cells, cells[::-1], [1], [0] * 5 + cells]).astype(dtype)
+    if dtype is np.float64:  # in which all of them are what they are here
+        assert ([] if kept else [0, 1, 3]) == left_out(values, norm)
+    for center in (False, True):
+        rows = promise(norm, center=center)
+        assert expected_gram(values, rows) == compiled_gram(values, rows)
+
+
+@pytest.mark.parametrize("other", [-32_768, -32_768 + HALF - 1, 32_767, 128, 127, -1, -HALF])
+def test_the_largest_sums_of_halves_fit(other: int) -> None:
+    """Each coordinate times the high and the low half of another, all of the same sign."""
+    norm, count = with_scale_of_one(DIM), 6 * PAIRS
+    values = np.repeat(rows_of([[-32_768, other, -32_768]]), count, axis=0)
+    assert [] == left_out(values, norm)
+    assert [count * -32_768 * cell for cell in (-32_768, other, -32_768)] == compiled_gram(values, promise(norm))[0][:3]
+
+
+def test_a_pass_is_as_long_as_32_bits_allow() -> None:
+    assert 2 * PAIRS * 2**15 * (HALF - 1) < 2**31
+    assert 2 * (PAIRS + 1) * 2**15 * (HALF - 1) > 2**31
+
+
+def unaligned(values: NDArray[Any]) -> NDArray[Any]:
+    memory = np.frombuffer(b"x" + values.tobytes(), dtype=np.uint8)[1:]
+    return memory.view(values.dtype).reshape(values.shape)
+
+
+def frozen(values: NDArray[Any]) -> NDArray[Any]:
+    values.flags.writeable = False
+    return values
+
+
+FORMS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+    "Fortran order": np.asfortranarray,
+    "every other row": lambda values: np.repeat(values, 2, axis=0)[::2],
+    "some columns": lambda values: np.hstack([values, values])[:, 5 : 5 + values.shape[1]],
+    "backwards": lambda values: values[::-1],
+    "columns backwards": lambda values: values[:, ::-1],
+    "swapped bytes": lambda values: values.astype(values.dtype.newbyteorder()),
+    "unaligned": unaligned,
+    "read-only": frozen,
+    "the same row": lambda values: np.broadcast_to(values[0], values.shape),
+    "float16": lambda values: values.astype(np.float16),
+    "long doubles": lambda values: values.astype(np.longdouble),
+    "integers": lambda values: np.nan_to_num(values, posinf=7.0, neginf=-7.0).clip(-9, 9).astype(np.int32),
+    "booleans": lambda values: values > 0,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_in_any_form(form: str, dtype: Any) -> None:
+    rows = promise(2.0, center=True)
+    with np.errstate(all="ignore"):
+        values = FORMS[form](of_all_kinds(300, DIM, 2.0).astype(dtype))
+    assert expected_gram(values, rows) == compiled_gram(values, rows)
+
+
+@pytest.mark.parametrize("center", [False, True])
+def test_the_sums_are_those_of_numpy(center: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many blocks, on all cores, where compiled code takes over midway."""
+    with np.errstate(over="ignore"):
+        values = of_all_kinds(300_000, DIM, 1.0).astype(np.float32)
+    rows = promise(center=center)
+    with compiler(False):
+        expected = accumulate([values], [dp.Moment()], rows)[dp.Moment()]["moment"]
+    monkeypatch.setattr(mapping, "COMPILED_FROM", 2_000_000)
+    monkeypatch.setattr(mapping, "compiler", found := mapping.Compiler())
+    blocks = np.array_split(values, 61)
+    assert expected.tolist() == accumulate(blocks, [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
+    assert found.kernels("rows", 0) is not None
+    source = open_source(values, rows)
+    assert expected.tolist() == accumulate(source.all_blocks(), [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
+
+
+def test_other_statistics_see_the_rows_themselves() -> None:
+    values, rows = of_all_kinds(100, DIM, 1.0), promise()
+    with compiler(True):
+        chunk = one_chunk(mapping.mapper(rows, Scratch()))(values)
+    assert np.array_equal(values, chunk.values, equal_nan=True)
+    assert reference_integers(values, 1.0).tolist() == chunk.integers().tolist()
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (promise(), True),
+        (promise(dim=16), False),
+        (promise(dim=16, center=True), True),
+        (promise(dim=lattice.TILE - 1), True),
+        (promise(dim=lattice.TILE), False),
+        (promise(dim=lattice.TILE - 1, center=True), False),
+        (dp.Rows(norm=dp.ref("radius"), neighbors="replace", dim=DIM), False),
+        (dp.Rows(columns=[dp.Column(f"x{i}", 0, 1) for i in range(DIM)], neighbors="replace"), False),
+    ],
+)
+def test_which_promises_are_for_16_bits(rows: dp.Rows, expected: bool) -> None:
+    assert expected is narrow.takes_rows(rows)
+
+
+def test_the_widest_rows() -> None:
+    dim = lattice.TILE - 1
+    values, rows = of_all_kinds(300, dim, 1.0), promise(dim=dim)
+    total = zeros(rows)
+    lattice.add_gram(Chunk(rows, values).integers(), total)
+    assert total.tolist() == compiled_gram(values, rows)
+
+
+def test_code_that_gives_other_sums_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels.check_rows()
+    monkeypatch.setattr(kernels, "adding_rows", lambda: lambda *_: 0)
+    with pytest.raises(RuntimeError, match="compiled code does not"):
+        kernels.check_rows()
