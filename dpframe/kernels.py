@@ -104,6 +104,7 @@ def round_strips(
     single: NDArray[np.bool_],
     count: int,
     columns: FloatArray,
+    public: NDArray[np.bool_],
     scale: float,
     integers: NDArray[Any],
 ) -> bool:
@@ -114,12 +115,13 @@ def round_strips(
         single: of each column, whether its cells are in single precision; otherwise they are doubles.
         count: how many cells there are in each column.
         columns: a row of each: the middle of its range, the inverse of half its width, and the images of its low end,
-            of its high end and of a cell that is not finite.
+            of its high end and of a cell that is not finite; all of them numbers where integers are narrow.
+        public: of each column, whether a cell that is not finite has a public image. If not, its row is lost.
         scale: lattice steps per unit.
         integers: a row for each column, where coordinates · scale go, rounded, and zeros behind the last cell.
 
     Returns:
-        Whether all coordinates are numbers. If not, narrow integers are not to be used.
+        Whether no row is lost.
     """
     complete = True
     for j in range(len(addresses)):
@@ -127,12 +129,19 @@ def round_strips(
             finite = strip(carray(_singles(addresses[j]), count), integers[j], columns[j], scale)
         else:
             finite = strip(carray(_doubles(addresses[j]), count), integers[j], columns[j], scale)
-        complete &= finite or math.isfinite(columns[j, 4])
+        complete &= finite or public[j]
         integers[j, count:] = 0
     return complete
 
 
-_CELLS = (types.uint64[::1], types.boolean[::1], types.int64, types.float64[:, ::1], types.float64)
+_CELLS = (
+    types.uint64[::1],
+    types.boolean[::1],
+    types.int64,
+    types.float64[:, ::1],
+    types.boolean[::1],
+    types.float64,
+)
 
 _TO: dict[np.dtype[Any], Any] = {
     np.dtype(np.float64): types.float64[:, ::1],
@@ -573,7 +582,8 @@ def check_columns() -> None:
     for dtype in _TO:
         integers = strips.astype(dtype)
         addresses = np.full(LANES, cells.ctypes.data, dtype=np.uint64)
-        complete = rounding(dtype)(addresses, np.zeros(LANES, dtype=np.bool_), len(cells), columns, 100.0, integers)
+        no, yes = np.zeros(LANES, dtype=np.bool_), np.ones(LANES, dtype=np.bool_)
+        complete = rounding(dtype)(addresses, no, len(cells), columns, yes, 100.0, integers)
         if not complete or (integers[:, : len(cells)] != expected).any() or integers[:, len(cells) :].any():
             raise RuntimeError("compiled code does not round as NumPy does")
         strips = integers.astype(np.int16)

@@ -41,7 +41,7 @@ NARROW_ENTRIES = 1 << 20  # compiled code goes over rows in passes of its own
 
 Rounder = Callable[[slice, NDArray[Any]], bool]
 """Fills strips with the coordinates of some rows, in lattice steps and rounded, and with zeros behind them; tells
-whether all are numbers."""
+whether no row is lost, which may have any integers."""
 
 
 class Mapper(Protocol):
@@ -153,7 +153,7 @@ class _Numbers:
             if not below[i]:
                 np.minimum(values[i], high, out=values[i])
             if not (np.isfinite(least[i]) and np.isfinite(most[i])):
-                values[i, ~np.isfinite(np.asarray(cells[i], dtype=np.float64))] = missing
+                values[i, _not_finite(cells[i])] = missing
                 complete &= math.isfinite(missing)
         return complete
 
@@ -163,10 +163,26 @@ class _Numbers:
 
         def round_some(tile: slice, integers: NDArray[Any]) -> bool:
             found, some = (whole, tile) if whole else (_Strips.of([each[tile] for each in cells]), slice(None))
-            complete: bool = kernels.rounding(integers.dtype)(*found.at(some), self.columns, scale, integers)
+            columns = self.columns if integers.dtype == np.float64 else np.nan_to_num(self.columns, nan=0.0)
+            public = np.isfinite(self.columns[:, 4])
+            complete: bool = kernels.rounding(integers.dtype)(*found.at(some), columns, public, scale, integers)
             return complete
 
         return round_some
+
+    def lost(self, cells: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
+        """Rows with a cell that is not finite and has no public value."""
+        lost = np.zeros(len(cells[0]), dtype=np.bool_)
+        for found, column in zip(cells, self.columns, strict=True):
+            if math.isnan(column[4]):
+                lost |= _not_finite(found)
+        return lost
+
+
+def _not_finite(cells: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which cells are no finite doubles."""
+    with np.errstate(over="ignore"):
+        return ~np.isfinite(np.asarray(cells, dtype=np.float64))
 
 
 @attrs.frozen(eq=False)
@@ -252,7 +268,7 @@ class _Columns:
         lattice_known = not isinstance(self.rows.norm, Ref)
         kernels = compiler.kernels("columns", count * dim) if lattice_known else None
         rounders = None if kernels is None else self._rounders(cells, kernels)
-        for tile in _tiles(count, dim):
+        for tile in _tiles(count, dim, NARROW_ENTRIES if rounders and self.narrow else TILE_ENTRIES):
             if rounders is None:
                 values, complete = self._values(cells, tile)
                 yield Chunk(self.rows, values, within=self._within(complete), scratch=self.scratch)
@@ -267,12 +283,26 @@ class _Columns:
         chunk = partial(Chunk, self.rows, lambda: self._values(cells, tile)[0], scratch=self.scratch)
         if self.narrow:
             room = narrow.room_for(count, self.rows, self.scratch)
-            if min(rounder(tile, room[here]) for here, rounder in rounders):
-                found = narrow.Narrow(room, count, self.rows, kernels.adding_strips())
-                return chunk(within=True, narrow=found, gram=found.add_gram)
+            complete = min(rounder(tile, room[here]) for here, rounder in rounders)
+            if not complete:
+                room[:, :count][:, self._lost(cells, tile)] = 0
+            found = narrow.Narrow(room, count, self.rows, kernels.adding_strips())
+            return chunk(within=complete, narrow=found, gram=found.add_gram)
         rounded = self.scratch.integers(count, self.rows, by_columns=True)
         complete = min(rounder(tile, rounded.T[here]) for here, rounder in rounders)
         return chunk(within=self._within(complete), rounded=rounded)
+
+    def _lost(self, cells: Sequence[NDArray[Any]], tile: slice) -> NDArray[np.bool_]:
+        """Which of some rows contribute nothing."""
+        lost: NDArray[np.bool_] = np.logical_or.reduce(
+            [
+                np.isnan(part.map(cells[which.start][tile])[:, 0])
+                if isinstance(part, Category)
+                else part.lost([column[tile] for column in cells[which]])
+                for which, _, part in self.parts
+            ]
+        )
+        return lost
 
     def _within(self, complete: bool) -> bool:
         """Whether rows are known to be finite and within the norm. Where none is given beside the columns, each of them

@@ -59,10 +59,11 @@ def _weights(rows: Rows) -> IntArray:
 
 @attrs.frozen(repr=False, eq=False)
 class Narrow(Redacted):
-    """Some rows of columns, all of them numbers.
+    """Some rows of columns.
 
     Args:
-        strips: one for each coordinate, and one of ones for the constant coordinate where the plan is centred.
+        strips: one for each coordinate, and one of ones for the constant coordinate where the plan is centred; all of
+            them zero in rows that contribute nothing.
         count: how many rows there are, without the zeros behind them.
         rows: the promise.
         add_strips: the compiled code that sums products of strips.
@@ -77,7 +78,7 @@ class Narrow(Redacted):
         """Write the integer rows, with the constant coordinate, in doubles."""
         room.T[...] = self.strips[:, : self.count]
         if self.rows.center:
-            room[:, -1] = self.rows.constant
+            room[:, -1] *= self.rows.constant
 
     def add_gram(self, total: IntArray) -> None:
         """Add the exact Gram matrix of the integer rows, with the constant coordinate."""

@@ -159,19 +159,26 @@ def test_the_integers_are_those_of_one_row_after_the_other(center: bool, count: 
     assert values.tolist() == chunk.values.tolist()
 
 
+@pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("lost", [dp.Column("y", -1, 1), dp.Category("y", [0, 1])])
-def test_a_lost_row_contributes_nothing(lost: dp.Column | dp.Category) -> None:
-    rows = promise(lost, center=True)
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.longdouble])
+def test_a_lost_row_contributes_nothing(center: bool, lost: dp.Column | dp.Category, wrong: float, dtype: type) -> None:
+    rows = promise(lost, dp.Column("z", -1, 1), center=center)
     cells = table(rows, 40)
-    cells["y"] = np.zeros(40)
-    cells["y"][7] = np.nan
+    cells["y"], cells["z"] = np.ones(40, dtype=dtype), np.ones(40, dtype=dtype)
+    cells["y"][7] = cells["y"][39] = cells["z"][0] = wrong
     with compiler(True):
-        mapped = one_chunk(mapping.mapper(rows, Scratch()))
-        assert mapped({**cells, "y": np.zeros(40)})._narrow is not None
-        chunk = mapped(cells)
-    integers = np.hstack([reference_integers(reference_map(rows, cells), rows.length), np.full((40, 1), rows.constant)])
-    integers[7] = 0
-    assert chunk._narrow is None
+        chunk = one_chunk(mapping.mapper(rows, Scratch()))(cells)
+    integers = reference_integers(reference_map(rows, cells), rows.length)
+    integers = np.hstack([integers, np.full((40, 1), rows.constant)]) if center else integers
+    integers[[0, 7, 39]] = 0
+    assert integers.any(axis=1).sum() == 37
+    assert chunk._narrow is not None
+    assert not chunk.within
+    total = np.zeros((rows.width, rows.width), dtype=np.int64)
+    chunk.add_gram(total)
+    assert exact(integers.T) == total.tolist()
     assert integers.tolist() == chunk.integers().tolist()
 
 
