@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from functools import cache, reduce
 from typing import Any
 
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 from dpframe import lattice
 from dpframe.compiled import compiled
 from dpframe.lattice import FloatArray, IntArray
+from dpframe.narrow import Kind
 
 LARGEST = sys.float_info.max
 
@@ -83,19 +85,23 @@ def _start(array: NDArray[Any]) -> Any:
 
 
 @numba.njit(nogil=True, error_model="numpy")
-def strip(cells: NDArray[Any], integers: NDArray[Any], column: FloatArray, scale: float) -> bool:
+def _image(cell: float, middle: float, rate: float, low: float, high: float, missing: float) -> float:
+    """The coordinate of a cell."""
+    value = (cell - middle) * rate
+    value = low if value < low else value
+    value = high if value > high else value
+    return value if abs(cell) <= LARGEST else missing
+
+
+@numba.njit(nogil=True, error_model="numpy")
+def _round_strip(cells: NDArray[Any], column: FloatArray, scale: float, integers: NDArray[Any]) -> bool:
     """Round the coordinates of the cells of a column; whether every cell is finite."""
     middle, rate, low, high, missing = column[0], column[1], column[2], column[3], column[4]
     lost = 0
     for i in range(len(cells)):
         cell = np.float64(cells[i])
-        value = (cell - middle) * rate
-        value = low if value < low else value
-        value = high if value > high else value
-        finite = abs(cell) <= LARGEST
-        value = value if finite else missing
-        lost += not finite
-        integers[i] = np.rint(value * scale)
+        lost += not abs(cell) <= LARGEST
+        integers[i] = np.rint(_image(cell, middle, rate, low, high, missing) * scale)
     return lost == 0
 
 
@@ -126,9 +132,9 @@ def round_strips(
     complete = True
     for j in range(len(addresses)):
         if single[j]:
-            finite = strip(carray(_singles(addresses[j]), count), integers[j], columns[j], scale)
+            finite = _round_strip(carray(_singles(addresses[j]), count), columns[j], scale, integers[j])
         else:
-            finite = strip(carray(_doubles(addresses[j]), count), integers[j], columns[j], scale)
+            finite = _round_strip(carray(_doubles(addresses[j]), count), columns[j], scale, integers[j])
         complete &= finite or public[j]
         integers[j, count:] = 0
     return complete
@@ -273,39 +279,48 @@ def _add_sums(sums: IntArray, weights: IntArray, total: IntArray) -> None:
                 total[b, a] += found
 
 
-@_in_llvm
-def _turn(_: Any, strips: Any, stride: Any, pairs: Any, across: Any) -> Any:
-    """The words of LANES strips, at LANES places each, as words of rows.
+def _turn(bits: int) -> Any:
+    """The code that turns LANES strips of words, at LANES places each, to rows."""
 
-    Args:
-        strips: the address of the first word.
-        stride: from a strip to the next, in bytes.
-        pairs: the address of the first word of the first row.
-        across: from a row to the next, in bytes.
-    """
-    integer, long = ir.IntType(32), ir.IntType(64)
-    words = ir.VectorType(integer, LANES)
-    halves = [
-        ir.Constant(words, [lane // 2 + start + LANES * (lane % 2) for lane in range(LANES)])
-        for start in (0, LANES // 2)
-    ]
+    @_in_llvm
+    def turn(_: Any, strips: Any, stride: Any, rows: Any, across: Any) -> Any:
+        """Read strips and write rows.
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        strips, stride, pairs, across = arguments
+        Args:
+            strips: the address of the first word.
+            stride: from a strip to the next, in bytes.
+            rows: the address of the first word of the first row.
+            across: from a row to the next, in bytes.
+        """
+        long, words = ir.IntType(64), ir.VectorType(ir.IntType(bits), LANES)
+        halves = [
+            ir.Constant(
+                ir.VectorType(ir.IntType(32), LANES), [lane // 2 + start + LANES * (lane % 2) for lane in range(LANES)]
+            )
+            for start in (0, LANES // 2)
+        ]
 
-        def place(start: Any, step: Any, number: int) -> Any:
-            return builder.inttoptr(builder.add(start, builder.mul(step, long(number))), words.as_pointer())
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            strips, stride, rows, across = arguments
 
-        found = [builder.load(place(strips, stride, number), align=4) for number in range(LANES)]
-        for _ in range(LANES.bit_length() - 1):  # each time vectors are interleaved with those half of the way on
-            both = zip(found[: LANES // 2], found[LANES // 2 :], strict=True)
-            found = [builder.shuffle_vector(one, other, half) for one, other in both for half in halves]
-        for number, row in enumerate(found):
-            builder.store(row, place(pairs, across, number), align=4)
-        return context.get_dummy_value()
+            def place(start: Any, step: Any, number: int) -> Any:
+                return builder.inttoptr(builder.add(start, builder.mul(step, long(number))), words.as_pointer())
 
-    address, number = types.uint64, types.int64
-    return types.void(address, number, address, number), code
+            found = [builder.load(place(strips, stride, number), align=bits // 8) for number in range(LANES)]
+            for _ in range(LANES.bit_length() - 1):  # each time vectors are interleaved with those half of the way on
+                both = zip(found[: LANES // 2], found[LANES // 2 :], strict=True)
+                found = [builder.shuffle_vector(one, other, half) for one, other in both for half in halves]
+            for number, row in enumerate(found):
+                builder.store(row, place(rows, across, number), align=bits // 8)
+            return context.get_dummy_value()
+
+        address, number = types.uint64, types.int64
+        return types.void(address, number, address, number), code
+
+    return turn
+
+
+_turn_words, _turn_doubles = _turn(32), _turn(64)
 
 
 def add_strips(strips: NDArray[np.int16], steps: int, weights: IntArray, total: IntArray) -> None:
@@ -327,7 +342,7 @@ def add_strips(strips: NDArray[np.int16], steps: int, weights: IntArray, total: 
             j = min(first, width - LANES)  # the last may begin with strips that are there already
             for k in range(0, some, LANES):
                 here, there = stride * j + 4 * (start + k), 4 * (room * k + j)
-                _turn(_start(strips) + np.uint64(here), stride, _start(pairs) + np.uint64(there), 4 * room)
+                _turn_words(_start(strips) + np.uint64(here), stride, _start(pairs) + np.uint64(there), 4 * room)
         _add_pairs(_start(pairs), _start(pairs), some, width, steps, _start(sums))
     _add_sums(sums, weights, total)
 
@@ -512,6 +527,31 @@ def _to_pairs(
     return left_out
 
 
+@numba.njit(nogil=True, error_model="numpy")
+def _room_for_sums(width: int) -> tuple[NDArray[np.int32], IntArray]:
+    """Room for pairs and both halves of them, and for sums of products with either."""
+    pairs = np.zeros((3, PAIRS, _room(width)), dtype=np.int32)
+    return pairs, np.zeros((2, width + TALL, _room(width)), dtype=np.int64)
+
+
+@numba.njit(nogil=True, error_model="numpy")
+def _add_halves(pairs: NDArray[np.int32], count: int, width: int, sums: IntArray) -> None:
+    """Add the products of so many rows with both of their halves."""
+    for half in range(2):
+        others = _start(pairs) + np.uint64(4 * pairs.shape[2] * PAIRS * (1 + half))
+        here = _start(sums) + np.uint64(8 * sums.shape[2] * sums.shape[1] * half)
+        _add_pairs(_start(pairs), others, (count + 1) // 2, width, PAIRS, here)
+
+
+@numba.njit(nogil=True, error_model="numpy")
+def _add_both(sums: IntArray, weights: IntArray, total: IntArray) -> None:
+    """Add what was summed of both halves to the total."""
+    for i in range(len(weights)):
+        for j in range(i + 1):
+            sums[1, i, j] += HALF * sums[0, i, j]
+    _add_sums(sums[1], weights, total)
+
+
 def add_rows(
     address: int,
     single: bool,
@@ -542,22 +582,13 @@ def add_rows(
         How many rows were left out, whose numbers are then in ``aside``: those with an integer that 16 bits do not
         hold, with a cell that is not finite, or a thousand norms long.
     """
-    width, room, left_out = len(weights), _room(len(weights)), 0
-    pairs = np.zeros((3, PAIRS, room), dtype=np.int32)
-    sums = np.zeros((2, width + TALL, room), dtype=np.int64)
+    pairs, sums = _room_for_sums(len(weights))
+    left_out, center = 0, len(weights) > dim
     for start in range(0, count, 2 * PAIRS):
-        stop = min(start + 2 * PAIRS, count)
-        left_out = _to_pairs(
-            address, single, stride, (start, stop), dim, scale, inner, pairs, width > dim, aside, left_out
-        )
-        for half in range(2):
-            others = _start(pairs) + np.uint64(4 * room * PAIRS * (1 + half))
-            here = _start(sums) + np.uint64(8 * room * (width + TALL) * half)
-            _add_pairs(_start(pairs), others, (stop - start + 1) // 2, width, PAIRS, here)
-    for i in range(width):
-        for j in range(i + 1):
-            sums[1, i, j] += HALF * sums[0, i, j]
-    _add_sums(sums[1], weights, total)
+        numbers = (start, min(start + 2 * PAIRS, count))
+        left_out = _to_pairs(address, single, stride, numbers, dim, scale, inner, pairs, center, aside, left_out)
+        _add_halves(pairs, numbers[1] - start, len(weights), sums)
+    _add_both(sums, weights, total)
     return left_out
 
 
@@ -570,41 +601,149 @@ def adding_rows() -> Any:
     )
 
 
+# Columns to rows, and their sums
+
+
+@numba.njit(nogil=True, error_model="numpy")
+def _map_strip(cells: NDArray[Any], column: FloatArray, values: FloatArray) -> None:
+    """The coordinates of the cells of a column."""
+    middle, rate, low, high, missing = column[0], column[1], column[2], column[3], column[4]
+    for i in range(len(cells)):
+        values[i] = _image(np.float64(cells[i]), middle, rate, low, high, missing)
+
+
+def add_columns(
+    addresses: NDArray[np.uint64],
+    single: NDArray[np.bool_],
+    count: int,
+    columns: FloatArray,
+    scale: float,
+    inner: float,
+    weights: IntArray,
+    total: IntArray,
+    aside: IntArray,
+) -> int:
+    """Map the cells of columns to coordinates, and do with the rows of these what `add_rows` does.
+
+    Args:
+        addresses: of the first cell of each column, aligned, with the others behind it.
+        single: of each column, whether its cells are in single precision; otherwise they are doubles.
+        count: how many cells there are in each column.
+        columns: a row of each, as for `round_strips`.
+        scale: lattice steps per unit.
+        inner: the length to which long rows are scaled down, in lattice steps.
+        weights: a one for each coordinate, and what the constant coordinate is, where there is one.
+        total: what the sums are added to; both halves of it.
+        aside: room for the numbers of rows.
+
+    Returns:
+        How many rows were left out, whose numbers are then in ``aside``.
+    """
+    dim, left_out = len(addresses), 0
+    pairs, sums = _room_for_sums(len(weights))
+    across, center = -(-dim // LANES) * LANES, len(weights) > dim
+    strips, rows = np.zeros((LANES, 2 * PAIRS)), np.zeros((2 * PAIRS, across))
+    for start in range(0, count, 2 * PAIRS):
+        some, before = min(2 * PAIRS, count - start), left_out
+        for first in range(0, dim, LANES):
+            for j in range(first, min(first + LANES, dim)):
+                if single[j]:
+                    here = addresses[j] + np.uint64(4 * start)
+                    _map_strip(carray(_singles(here), some), columns[j], strips[j - first])
+                else:
+                    here = addresses[j] + np.uint64(8 * start)
+                    _map_strip(carray(_doubles(here), some), columns[j], strips[j - first])
+            for k in range(0, some, LANES):
+                there = _start(rows) + np.uint64(8 * (across * k + first))
+                _turn_doubles(_start(strips) + np.uint64(8 * k), 8 * 2 * PAIRS, there, 8 * across)
+        left_out = _to_pairs(
+            _start(rows), False, 8 * across, (0, some), dim, scale, inner, pairs, center, aside, left_out
+        )
+        aside[before:left_out] += start
+        _add_halves(pairs, some, len(weights), sums)
+    _add_both(sums, weights, total)
+    return left_out
+
+
+@cache
+def adding_columns() -> Any:
+    """`add_columns`, compiled."""
+    cells = (types.uint64[::1], types.boolean[::1], types.int64, types.float64[:, ::1])
+    return compiled(*cells, types.float64, types.float64, types.int64[::1], types.int64[:, ::1], types.int64[::1])(
+        add_columns
+    )
+
+
 # Whether it works here
+
+
+def check_rounding(dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Raise unless compiled code for columns rounds as NumPy does; else the strips, with zeros behind them."""
+    cells, yes = np.linspace(-3.0, 3.0, 33), np.ones(LANES, dtype=np.bool_)
+    expected = np.zeros(48)
+    expected[:33] = np.rint(np.clip((cells - 0.5) * 0.5, -1.0, 1.0) * 100.0)
+    integers, columns = np.ones((LANES, 48), dtype=dtype), np.array([[0.5, 0.5, -1.0, 1.0, 0.0]] * LANES)
+    addresses = np.full(LANES, cells.ctypes.data, dtype=np.uint64)
+    if not rounding(dtype)(addresses, ~yes, 33, columns, yes, 100.0, integers) or (integers != expected).any():
+        raise RuntimeError("compiled code does not round as NumPy does")
+    return integers
 
 
 def check_columns() -> None:
     """Raise unless compiled code for columns works, and gives what NumPy gives."""
-    cells = np.linspace(-3.0, 3.0, 33)
-    columns = np.array([[0.5, 0.5, -1.0, 1.0, 0.0]] * LANES)
-    expected = np.rint(np.clip((cells - 0.5) * 0.5, -1.0, 1.0) * 100.0)
-    strips: NDArray[Any] = np.ones((LANES, 48), dtype=np.int16)
-    for dtype in _TO:
-        integers = strips.astype(dtype)
-        addresses = np.full(LANES, cells.ctypes.data, dtype=np.uint64)
-        no, yes = np.zeros(LANES, dtype=np.bool_), np.ones(LANES, dtype=np.bool_)
-        complete = rounding(dtype)(addresses, no, len(cells), columns, yes, 100.0, integers)
-        if not complete or (integers[:, : len(cells)] != expected).any() or integers[:, len(cells) :].any():
-            raise RuntimeError("compiled code does not round as NumPy does")
-        strips = integers.astype(np.int16)
-    total = np.zeros((LANES, LANES), dtype=np.int64)
+    check_rounding(np.dtype(np.float64))
+
+
+def check_narrow_columns() -> None:
+    """The same for columns in 16 bits."""
+    strips, total = check_rounding(np.dtype(np.int16)), np.zeros((LANES, LANES), dtype=np.int64)
     adding_strips()(strips, 4, np.ones(LANES, dtype=np.int64), total)
-    if (total != np.dot(expected, expected)).any():
+    if (total != lattice.gram(strips.T.astype(np.float64))).any():
         raise RuntimeError("compiled code does not sum as NumPy does")
 
 
-def check_rows() -> None:
-    """Raise unless compiled code for rows works, and gives what NumPy gives."""
-    cells = np.linspace(-3.0, 3.0, 33)[:9]
-    rows = np.vstack([cells / 10.0, cells, np.full(9, math.nan), np.eye(9)[0], cells * 10.0])
-    scale, inner, weights = lattice.steps_per_unit(9, 1.0), lattice.inner_radius(9), np.array([1] * 9 + [7])
+def _check_sums(add: Callable[[NDArray[Any], IntArray, IntArray], int]) -> None:
+    """Raise unless compiled code sums rows as NumPy does, and leaves out those that it should."""
+    cells = np.linspace(-1.0, 1.0, 33)[:9]
+    rows = np.vstack([cells / 10.0, cells, np.full(9, math.nan), np.eye(9)[0], cells / 5.0])
     for floats in (rows.astype(np.float32), rows):
         aside, total = np.zeros(5, dtype=np.int64), np.zeros((10, 10), dtype=np.int64)
-        place = floats.ctypes.data, floats.itemsize == 4, floats.strides[0], *floats.shape
-        left_out = adding_rows()(*place, scale, inner, weights, total, aside)
+        left_out = add(floats, total, aside)
         kept = np.hstack([lattice.integer_rows(floats[[0, 1, 4]], 1.0)[0], np.full((3, 1), 7.0)])
         if aside[:left_out].tolist() != [2, 3] or (total != lattice.gram(kept)).any():
             raise RuntimeError("compiled code does not sum rows as NumPy does")
 
 
-CHECKS = {"columns": check_columns, "rows": check_rows}
+_HOW = lattice.steps_per_unit(9, 1.0), lattice.inner_radius(9), np.array([1] * 9 + [7])  # scale, inner and weights
+
+
+def check_rows() -> None:
+    """The same for rows with a norm."""
+
+    def add(rows: NDArray[Any], total: IntArray, aside: IntArray) -> int:
+        place = rows.ctypes.data, rows.itemsize == 4, rows.strides[0], *rows.shape
+        return adding_rows()(*place, *_HOW, total, aside)  # type: ignore[no-any-return]
+
+    _check_sums(add)
+
+
+def check_normed_columns() -> None:
+    """The same for columns with a norm."""
+    check_rounding(np.dtype(np.float64))
+
+    def add(rows: NDArray[Any], total: IntArray, aside: IntArray) -> int:
+        columns, single = np.array([[0.0, 1.0, -1.0, 1.0, math.nan]] * 9), np.full(9, rows.itemsize == 4)
+        strips = np.ascontiguousarray(rows.T)
+        addresses = np.array([strip.ctypes.data for strip in strips], dtype=np.uint64)
+        return adding_columns()(addresses, single, 5, columns, *_HOW, total, aside)  # type: ignore[no-any-return]
+
+    _check_sums(add)
+
+
+CHECKS = {
+    Kind.ROWS: check_rows,
+    Kind.NORMED_COLUMNS: check_normed_columns,
+    Kind.NARROW_COLUMNS: check_narrow_columns,
+    Kind.COLUMNS: check_columns,
+}
+"""What tells, of each kind of data, whether its compiled code works here."""

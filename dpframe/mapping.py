@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpframe import lattice, narrow
-from dpframe.inputs import Ref
-from dpframe.lattice import FloatArray
+from dpframe.lattice import FloatArray, IntArray
+from dpframe.narrow import Kind
 from dpframe.private import Chunk, Redacted, Scratch
 from dpframe.rows import Category, Column, Rows
 
@@ -59,7 +59,7 @@ def mapper(rows: Rows, scratch: Scratch) -> Mapper:
 
 def _as_it_is(rows: Rows, scratch: Scratch, raw: Any) -> Iterator[Chunk]:
     values = np.asarray(raw)
-    kernels = compiler.kernels("rows", values.size) if narrow.takes_rows(rows) else None
+    kernels = compiler.kernels(narrow.kind(rows), values.size)
     for tile in _tiles(len(values), rows.known_dim, NARROW_ENTRIES if kernels else TILE_ENTRIES):
         some = values[tile]
         gram = partial(narrow.add_rows, some, rows, kernels.adding_rows()) if kernels else None
@@ -77,45 +77,41 @@ def _tiles(count: int, dim: int, entries: int = TILE_ENTRIES) -> Iterator[slice]
 class Compiler(Redacted):
     """Loads compiled code, once for a process, where there are cells enough; NumPy works on the others.
 
-    There is some for cells of "columns" and some for "rows" of plain numbers.
+    There is some for each kind of data.
     """
 
-    _seen: dict[str, int] = attrs.field(init=False, factory=dict)
-    _kernels: dict[str, Any] = attrs.field(init=False, factory=dict)
+    _seen: dict[Kind, int] = attrs.field(init=False, factory=dict)
+    _kernels: dict[Kind, Any] = attrs.field(init=False, factory=dict)
     _lock: Any = attrs.field(init=False, factory=Lock)
 
-    def expect(self, what: str, cells: int) -> None:
-        """So many cells are to come."""
-        if cells >= COMPILED_FROM and what not in self._kernels:
+    def expect(self, kind: Kind | None, cells: int) -> None:
+        """So many cells of a kind are to come."""
+        if kind is not None and cells >= COMPILED_FROM and kind not in self._kernels:
             with self._lock:
-                if what not in self._kernels:
-                    self._kernels[what] = _compiled(what)
+                if kind not in self._kernels:
+                    self._kernels[kind] = _compiled(kind)
 
-    def kernels(self, what: str, cells: int) -> Any:
-        """The module of compiled code for so many more cells, or None where NumPy is to work on them."""
-        self._seen[what] = self._seen.get(what, 0) + cells
-        self.expect(what, self._seen[what])
-        return self._kernels.get(what)
+    def kernels(self, kind: Kind | None, cells: int) -> Any:
+        """The module of compiled code for so many more cells of a kind, or None where NumPy is to work on them."""
+        if kind is None:
+            return None
+        self._seen[kind] = self._seen.get(kind, 0) + cells
+        self.expect(kind, self._seen[kind])
+        return self._kernels.get(kind)
 
 
-def _compiled(what: str) -> Any:
+def _compiled(kind: Kind) -> Any:
     """The module, or None where it does not work, for whatever reason: the run is charged, and NumPy does the same.
     Nothing is said of it, since that would tell that there are so many cells."""
     with suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         kernels = import_module("dpframe.kernels")
-        kernels.CHECKS[what]()
+        kernels.CHECKS[kind]()
         return kernels
     return None
 
 
 compiler = Compiler()
-
-
-def expect(rows: Rows, cells: int) -> None:
-    """So many cells are to come of a promise."""
-    if rows.columns is not None or narrow.takes_rows(rows):
-        compiler.expect("rows" if rows.columns is None else "columns", cells)
 
 
 @attrs.frozen(eq=False)
@@ -224,6 +220,9 @@ def _level_rounder(category: Category, cells: NDArray[Any], scale: float) -> Rou
     return round_some
 
 
+_AS_IT_IS = (0.0, 1.0, -1.0, 1.0, math.nan)
+
+
 @attrs.frozen(eq=False)
 class _Columns:
     """Tables, or arrays with as many columns as were declared, to coordinates."""
@@ -231,8 +230,9 @@ class _Columns:
     rows: Rows
     names: tuple[str, ...]
     parts: tuple[tuple[slice, slice, _Numbers | Category], ...]  # which columns, the coordinates they make, and how
+    images: FloatArray  # the map of each coordinate, as for numbers; indicators of levels are mapped to themselves
     scratch: Scratch
-    narrow: bool  # whether 16 bits hold the integers
+    kind: Kind | None
 
     @classmethod
     def of(cls, rows: Rows, columns: Sequence[Column | Category], scratch: Scratch) -> _Columns:
@@ -249,7 +249,10 @@ class _Columns:
             width = sum(len(column.labels) for column in columns[start:stop])
             parts.append((slice(start, stop), slice(dim, dim + width), part))
             start, dim = stop, dim + width
-        return cls(rows, tuple(column.name for column in columns), tuple(parts), scratch, narrow.steps_for(rows) > 0)
+        images = np.vstack(
+            [part.columns if isinstance(part, _Numbers) else [_AS_IT_IS] * len(part.levels) for _, _, part in parts]
+        )
+        return cls(rows, tuple(column.name for column in columns), tuple(parts), images, scratch, narrow.kind(rows))
 
     def __call__(self, raw: Raw) -> Iterator[Chunk]:
         if not isinstance(raw, np.ndarray):
@@ -265,32 +268,55 @@ class _Columns:
         count, dim = len(cells[0]), self.rows.known_dim
         if any(len(column) != count for column in cells):
             raise IndexError("the columns of a block have different lengths")
-        lattice_known = not isinstance(self.rows.norm, Ref)
-        kernels = compiler.kernels("columns", count * dim) if lattice_known else None
+        kernels = compiler.kernels(self.kind, count * dim)
         rounders = None if kernels is None else self._rounders(cells, kernels)
-        for tile in _tiles(count, dim, NARROW_ENTRIES if rounders and self.narrow else TILE_ENTRIES):
+        wide = rounders is None or self.kind is Kind.COLUMNS
+        for tile in _tiles(count, dim, TILE_ENTRIES if wide else NARROW_ENTRIES):
             if rounders is None:
                 values, complete = self._values(cells, tile)
                 yield Chunk(self.rows, values, within=self._within(complete), scratch=self.scratch)
             else:
-                yield self._rounded(cells, tile, rounders, kernels)
+                yield self._compiled(cells, tile, rounders, kernels)
 
-    def _rounded(
+    def _compiled(
         self, cells: Sequence[NDArray[Any]], tile: slice, rounders: Sequence[tuple[slice, Rounder]], kernels: Any
     ) -> Chunk:
-        """Some rows in integers; their coordinates are mapped if a statistic asks for them."""
+        """Some rows by compiled code; their coordinates are mapped if a statistic asks for them."""
         count = min(tile.stop, len(cells[0])) - tile.start
-        chunk = partial(Chunk, self.rows, lambda: self._values(cells, tile)[0], scratch=self.scratch)
-        if self.narrow:
+        chunk = partial(Chunk, self.rows, lambda: self._values(cells, tile)[0], count=count, scratch=self.scratch)
+        if self.kind is Kind.NORMED_COLUMNS:
+            gram = partial(self._add_gram, [column[tile] for column in cells], kernels.adding_columns())
+            return chunk(rounded=lambda: self._rounded(count, tile, rounders)[0], gram=gram)
+        if self.kind is Kind.NARROW_COLUMNS:
             room = narrow.room_for(count, self.rows, self.scratch)
             complete = min(rounder(tile, room[here]) for here, rounder in rounders)
             if not complete:
                 room[:, :count][:, self._lost(cells, tile)] = 0
             found = narrow.Narrow(room, count, self.rows, kernels.adding_strips())
             return chunk(within=complete, narrow=found, gram=found.add_gram)
+        rounded, complete = self._rounded(count, tile, rounders)
+        return chunk(within=self._within(complete), rounded=lambda: rounded)
+
+    def _rounded(self, count: int, tile: slice, rounders: Sequence[tuple[slice, Rounder]]) -> tuple[FloatArray, bool]:
+        """Room for the integers of some rows, with their coordinates in steps, rounded; and whether none is lost."""
         rounded = self.scratch.integers(count, self.rows, by_columns=True)
-        complete = min(rounder(tile, rounded.T[here]) for here, rounder in rounders)
-        return chunk(within=self._within(complete), rounded=rounded)
+        return rounded, min(rounder(tile, rounded.T[here]) for here, rounder in rounders)
+
+    def _add_gram(self, cells: Sequence[NDArray[Any]], compiled: Any, total: IntArray) -> None:
+        """Add the Gram matrix of some rows, scaled down to a norm beside the columns."""
+        strips: list[NDArray[Any]] = []
+        for which, _, part in self.parts:
+            if isinstance(part, Category):
+                strips += list(np.ascontiguousarray(part.map(cells[which.start]).T))
+            else:
+                strips += cells[which]
+        found = _Strips.of(strips)
+
+        def values(aside: IntArray) -> FloatArray:
+            return self._values([column[aside] for column in cells], slice(None))[0]
+
+        add = partial(compiled, *found.at(slice(None)), self.images)
+        narrow.add_but_some(add, len(cells[0]), self.rows, values, total)
 
     def _lost(self, cells: Sequence[NDArray[Any]], tile: slice) -> NDArray[np.bool_]:
         """Which of some rows contribute nothing."""

@@ -1,11 +1,14 @@
 """Gram matrices from 16-bit integers, where compiled code is there for it: several times faster than in doubles.
 
-Of columns with ranges, 16 bits hold all integers by the promise. Of rows with a norm they hold all but those of rows
-that go in one direction; the others are left to doubles.
+Of columns with ranges, 16 bits hold all integers by the promise. With a norm they hold all but those of rows that go in
+one direction, which are left to doubles.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from enum import Enum
+from functools import partial
 from typing import Any
 
 import attrs
@@ -13,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpframe import lattice
+from dpframe.inputs import Ref
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.private import Chunk, Redacted, Scratch
 from dpframe.rows import Rows
@@ -96,13 +100,32 @@ def room_for(count: int, rows: Rows, scratch: Scratch) -> NDArray[np.int16]:
     return strips
 
 
-def takes_rows(rows: Rows) -> bool:
-    """Whether rows of plain numbers with a norm are summed in 16 bits."""
-    return rows.columns is None and isinstance(rows.norm, float) and LEAST_DIM <= rows.width < lattice.TILE
+class Kind(Enum):
+    """Data that there is compiled code for."""
+
+    ROWS = "rows of plain numbers, to be scaled down to a norm"
+    NORMED_COLUMNS = "columns whose rows are to be scaled down to a norm"
+    NARROW_COLUMNS = "columns whose integers 16 bits hold"
+    COLUMNS = "other columns"
+
+
+def kind(rows: Rows) -> Kind | None:
+    """Of which kind the data of a promise is; None where NumPy is as good.
+
+    With a norm, rows of 17 coordinates or more are summed in 16 bits, unless they are so wide that they are better left
+    to the matrix library.
+    """
+    if isinstance(rows.norm, Ref):
+        return None  # which is not known yet
+    if rows.norm is not None and LEAST_DIM <= rows.width < lattice.TILE:
+        return Kind.ROWS if rows.columns is None else Kind.NORMED_COLUMNS
+    if rows.columns is None:
+        return None
+    return Kind.NARROW_COLUMNS if steps_for(rows) else Kind.COLUMNS
 
 
 def add_rows(values: NDArray[Any], rows: Rows, compiled: Any, total: IntArray) -> None:
-    """Add the exact Gram matrix of the integer rows, with the constant coordinate.
+    """Add the exact Gram matrix of integer rows with a norm, with the constant coordinate.
 
     Args:
         values: rows of any real type.
@@ -112,17 +135,24 @@ def add_rows(values: NDArray[Any], rows: Rows, compiled: Any, total: IntArray) -
     """
     if not is_plain(values) or values.strides[1] != values.itemsize:
         values = made_plain(values)
-    aside = np.empty(len(values), dtype=np.int64)
-    left_out = compiled(
-        values.__array_interface__["data"][0],
-        values.itemsize == 4,
-        values.strides[0],
-        *values.shape,
-        lattice.steps_per_unit(rows.known_dim, rows.length),
-        lattice.inner_radius(rows.known_dim),
-        _weights(rows),
-        total,
-        aside,
-    )
+    place = values.__array_interface__["data"][0], values.itemsize == 4, values.strides[0], *values.shape
+    add_but_some(partial(compiled, *place), len(values), rows, lambda aside: values[aside], total)
+
+
+def add_but_some(
+    compiled: Any, count: int, rows: Rows, values: Callable[[IntArray], NDArray[Any]], total: IntArray
+) -> None:
+    """Add the Gram matrix of rows by compiled code, and of those that it leaves out from their integers.
+
+    Args:
+        compiled: what rounds and sums the rows, scaled down to a norm.
+        count: how many rows there are.
+        rows: the promise.
+        values: the coordinates of rows by their numbers.
+        total: what is added to.
+    """
+    scale, inner = lattice.steps_per_unit(rows.known_dim, rows.length), lattice.inner_radius(rows.known_dim)
+    aside = np.empty(count, dtype=np.int64)
+    left_out = compiled(scale, inner, _weights(rows), total, aside)
     if left_out:
-        lattice.add_gram(Chunk(rows, values[aside[:left_out]]).integers(), total)
+        lattice.add_gram(Chunk(rows, values(aside[:left_out])).integers(), total)

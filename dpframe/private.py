@@ -83,7 +83,9 @@ class Chunk(Redacted):
         rows: the promise, with its dimension known.
         values: (rows, dim), NaN in rows that contribute nothing; or what gives them if a statistic asks.
         within: whether every row is known to be finite and no longer than the promise says.
-        rounded: room for the integers, which holds the values in lattice steps, rounded, by now.
+        count: how many rows there are, where the values are not there yet.
+        rounded: gives room for the integers that holds the values in lattice steps, rounded, where there is a faster
+            way to them than from the values.
         narrow: the integers in 16 bits, where they are known by now and fit.
         gram: adds the exact Gram matrix of the integer rows, where there is a faster way than from them.
         scratch: where integer rows are held; memory of its own unless given.
@@ -92,16 +94,15 @@ class Chunk(Redacted):
     rows: Rows
     _values: Values = attrs.field(alias="values", converter=_read_only_if_known)
     within: bool = attrs.field(default=False, kw_only=True)
-    _rounded: FloatArray | None = attrs.field(default=None, alias="rounded", kw_only=True)
+    _count: int | None = attrs.field(default=None, alias="count", kw_only=True)
+    _rounded: Callable[[], FloatArray] | None = attrs.field(default=None, alias="rounded", kw_only=True)
     _narrow: Narrow | None = attrs.field(default=None, alias="narrow", kw_only=True)
     _gram: Callable[[IntArray], None] | None = attrs.field(default=None, alias="gram", kw_only=True)
     _scratch: Scratch = attrs.field(factory=Scratch, alias="scratch", kw_only=True)
     _integers: FloatArray | None = attrs.field(default=None, init=False)
 
     def __len__(self) -> int:
-        if self._narrow is not None:
-            return self._narrow.count
-        return len(self.values if self._rounded is None else self._rounded)
+        return len(self.values) if self._count is None else self._count
 
     @property
     def values(self) -> NDArray[Any]:
@@ -135,7 +136,7 @@ class Chunk(Redacted):
             self._narrow.widen(room)
             return room
         if self._rounded is not None:
-            room = self._rounded
+            room = self._rounded()
             lost = None if self.within else lattice.shorten(room[:, :dim], lambda: self.values)
         else:
             room = self._scratch.integers(len(self.values), self.rows, by_columns=self.values.flags.fnc)

@@ -24,10 +24,12 @@ from dpframe import lattice, mapping
 from dpframe.accumulate import accumulate
 from dpframe.lattice import RADIUS, direction_bits, inner_radius
 from dpframe.mapping import mapper
+from dpframe.narrow import Kind
 from dpframe.private import Scratch
 from dpframe.sources import open_source
 
 NASTY = [0.0, -0.0, 5e-324, -5e-324, 1e-310, np.nan, np.inf, -np.inf, 1.7e308, -1.7e308, 3.4e38, 1e151, 0.1, 0.7, 1.0]
+TWENTY = [dp.Column(f"x{i}", 0, 1) for i in range(20)]
 ENDS = st.floats(-1e6, 1e6) | st.sampled_from([0.1, 0.7, -1e308, 1e308, 1e-300, 0.0])
 
 
@@ -107,9 +109,9 @@ def compiler(compiled: bool) -> Iterator[mapping.Compiler]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mapping, "COMPILED_FROM", 0 if compiled else math.inf)
         patch.setattr(mapping, "compiler", found := mapping.Compiler())
-        for what in ("columns", "rows"):
-            found.expect(what, 1)
-            assert compiled is (found.kernels(what, 1) is not None)
+        for kind in Kind:
+            found.expect(kind, 1)
+            assert compiled is (found.kernels(kind, 1) is not None)
         yield found
 
 
@@ -179,22 +181,23 @@ def test_large_data_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mapping, "COMPILED_FROM", 2500)
     for expected, cells in [([False, False, True, True], 0), ([True] * 4, 2500)]:
         found = mapping.Compiler()
-        found.expect("columns", cells)
-        assert expected == [found.kernels("columns", 1000) is not None for _ in range(4)]
-        assert found.kernels("rows", 2499) is None  # which are counted apart
+        found.expect(Kind.COLUMNS, cells)
+        assert expected == [found.kernels(Kind.COLUMNS, 1000) is not None for _ in range(4)]
+        assert found.kernels(Kind.ROWS, 2499) is None  # which are counted apart
 
 
 @pytest.mark.parametrize(
     ("promise", "kinds"),
     [
-        (dp.Rows(columns=[dp.Column(f"x{i}", 0, 1) for i in range(20)], neighbors="replace"), ["columns"]),
-        (dp.Rows(norm=1.0, neighbors="replace"), ["rows"]),
+        (dp.Rows(columns=TWENTY, neighbors="replace"), [Kind.NARROW_COLUMNS]),
+        (dp.Rows(columns=TWENTY, norm=1.0, neighbors="replace"), [Kind.NORMED_COLUMNS]),
+        (dp.Rows(norm=1.0, neighbors="replace"), [Kind.ROWS]),
         (dp.Rows(norm=dp.ref("radius"), neighbors="replace"), []),
     ],
-    ids=["columns", "rows", "a norm that is not known yet"],
+    ids=["columns", "columns with a norm", "rows", "a norm that is not known yet"],
 )
 def test_what_is_worth_compiling_is_known_from_the_promise(
-    promise: dp.Rows, kinds: list[str], monkeypatch: pytest.MonkeyPatch
+    promise: dp.Rows, kinds: list[Kind], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mapping, "COMPILED_FROM", 100)
     monkeypatch.setattr(mapping, "compiler", found := mapping.Compiler())
@@ -209,8 +212,8 @@ class Broken:
         self.error = error
 
     @property
-    def CHECKS(self) -> dict[str, Callable[[], None]]:  # noqa: N802 - a constant of the module that this stands for
-        return {"columns": self.check}
+    def CHECKS(self) -> dict[Kind, Callable[[], None]]:  # noqa: N802 - a constant of the module that this stands for
+        return {Kind.COLUMNS: self.check}
 
     def check(self) -> None:
         warnings.warn("told only of large data", stacklevel=1)
@@ -244,7 +247,7 @@ def test_what_cannot_be_compiled_is_mapped_by_numpy(loading: Mock, monkeypatch: 
 def test_warnings_of_loading_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mapping, "import_module", Mock(return_value=(found := Broken())))
     monkeypatch.setattr(mapping, "COMPILED_FROM", 0)
-    assert found is mapping.Compiler().kernels("columns", 1)  # a warning would be an error
+    assert found is mapping.Compiler().kernels(Kind.COLUMNS, 1)  # a warning would be an error
 
 
 @pytest.mark.parametrize(

@@ -229,15 +229,15 @@ def test_files_of_any_grouping(size: int, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(mapping, "compiler", mapping.Compiler())
     source = open_source(tmp_path, rows)
     assert expected.tolist() == accumulate(source.all_blocks(), [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
-    assert mapping.compiler.kernels("columns", 0) is not None
+    assert mapping.compiler.kernels(narrow.Kind.NARROW_COLUMNS, 0) is not None
 
 
 @pytest.mark.parametrize("what", ["rounding", "adding_strips"])
 def test_code_that_gives_other_integers_is_not_used(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    kernels.check_columns()
+    kernels.check_narrow_columns()
     monkeypatch.setattr(kernels, what, lambda *_: lambda *_: True)
     with pytest.raises(RuntimeError, match="compiled code does not"):
-        kernels.check_columns()
+        kernels.check_narrow_columns()
 
 
 @pytest.mark.parametrize("what", ["SHORT", "MODERATE"])

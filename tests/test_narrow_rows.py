@@ -1,4 +1,4 @@
-"""Rows with a norm in 16-bit integers: the same sums as in any other way, whatever the cells hold."""
+"""Rows and columns with a norm in 16-bit integers: the same sums as in any other way, whatever the cells hold."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ import dpframe as dp
 from dpframe import kernels, lattice, mapping, narrow
 from dpframe.accumulate import accumulate
 from dpframe.kernels import HALF, PAIRS
+from dpframe.narrow import Kind
 from dpframe.private import Chunk, Scratch
 from dpframe.sources import open_source
-from tests.test_mapping import NASTY, compiler, one_chunk, reference_integers
+from tests.test_mapping import NASTY, compiler, one_chunk, reference_integers, reference_map
+from tests.test_narrow import promise as narrow_promise
+from tests.test_narrow import table
 
 DIM = 19
 
@@ -235,7 +238,7 @@ def test_the_sums_are_those_of_numpy(center: bool, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(mapping, "compiler", found := mapping.Compiler())
     blocks = np.array_split(values, 61)
     assert expected.tolist() == accumulate(blocks, [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
-    assert found.kernels("rows", 0) is not None
+    assert found.kernels(Kind.ROWS, 0) is not None
     source = open_source(values, rows)
     assert expected.tolist() == accumulate(source.all_blocks(), [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
 
@@ -248,21 +251,28 @@ def test_other_statistics_see_the_rows_themselves() -> None:
     assert reference_integers(values, 1.0).tolist() == chunk.integers().tolist()
 
 
+COLUMNS = [dp.Column(f"x{i}", 0, 1) for i in range(DIM)]
+
+
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
-        (promise(), True),
-        (promise(dim=16), False),
-        (promise(dim=16, center=True), True),
-        (promise(dim=lattice.TILE - 1), True),
-        (promise(dim=lattice.TILE), False),
-        (promise(dim=lattice.TILE - 1, center=True), False),
-        (dp.Rows(norm=dp.ref("radius"), neighbors="replace", dim=DIM), False),
-        (dp.Rows(columns=[dp.Column(f"x{i}", 0, 1) for i in range(DIM)], neighbors="replace"), False),
+        (promise(), Kind.ROWS),
+        (promise(dim=16), None),
+        (promise(dim=16, center=True), Kind.ROWS),
+        (promise(dim=lattice.TILE - 1), Kind.ROWS),
+        (promise(dim=lattice.TILE), None),
+        (promise(dim=lattice.TILE - 1, center=True), None),
+        (dp.Rows(norm=dp.ref("radius"), neighbors="replace", dim=DIM), None),
+        (dp.Rows(columns=COLUMNS, norm=dp.ref("radius"), neighbors="replace"), None),
+        (dp.Rows(columns=COLUMNS, neighbors="replace"), Kind.NARROW_COLUMNS),
+        (dp.Rows(columns=COLUMNS, norm=1.0, neighbors="replace"), Kind.NORMED_COLUMNS),
+        (dp.Rows(columns=COLUMNS[:16], neighbors="replace"), Kind.COLUMNS),
+        (dp.Rows(columns=COLUMNS[:16], norm=1.0, neighbors="replace"), Kind.COLUMNS),
     ],
 )
-def test_which_promises_are_for_16_bits(rows: dp.Rows, expected: bool) -> None:
-    assert expected is narrow.takes_rows(rows)
+def test_which_promises_are_for_which_code(rows: dp.Rows, expected: Kind | None) -> None:
+    assert expected is narrow.kind(rows)
 
 
 def test_the_widest_rows() -> None:
@@ -273,8 +283,95 @@ def test_the_widest_rows() -> None:
     assert total.tolist() == compiled_gram(values, rows)
 
 
-def test_code_that_gives_other_sums_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernels.check_rows()
-    monkeypatch.setattr(kernels, "adding_rows", lambda: lambda *_: 0)
+@pytest.mark.parametrize(
+    ("what", "check"),
+    [
+        ("adding_rows", kernels.check_rows),
+        ("adding_columns", kernels.check_normed_columns),
+        ("rounding", kernels.check_normed_columns),
+    ],
+)
+def test_code_that_gives_other_sums_is_not_used(
+    what: str, check: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check()
+    monkeypatch.setattr(kernels, what, lambda *_: lambda *_: 0)
     with pytest.raises(RuntimeError, match="compiled code does not"):
-        kernels.check_rows()
+        check()
+
+
+# Columns with a norm beside them
+
+MORE = (dp.Category("c", [0, 1, 2]), dp.Column("y", -1.0, 1.0), dp.Category("e", [0, 1, 2, 3]))
+
+
+def normed(norm: float, *, center: bool = False) -> dp.Rows:
+    """Columns of all sorts, of which some lose rows."""
+    return narrow_promise(*MORE, norm=norm, center=center)
+
+
+def cells_of(rows: dp.Rows, count: int) -> dict[str, NDArray[Any]]:
+    cells = table(rows, count)
+    cells["y"] = np.where(np.isfinite(cells["x0"]), cells["x0"], 0.5)  # all finite here
+    return cells
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("norm", [0.3, 1.7, 2.4, 3.0, 30.0])
+@pytest.mark.parametrize("count", [1, 2, 7, 2 * PAIRS - 1, 2 * PAIRS, 4 * PAIRS + 9])
+def test_columns_with_a_norm(center: bool, norm: float, count: int) -> None:
+    rows = normed(norm, center=center)
+    cells = cells_of(rows, count)
+    cells["y"][:: 2 * PAIRS + 3] = np.nan
+    values = reference_map(rows, cells)
+    assert np.isnan(values).any()
+    with compiler(True):
+        chunk = one_chunk(mapping.mapper(rows, Scratch()))(cells)
+        assert count == len(chunk)
+        total = zeros(rows)
+        chunk.add_gram(total)
+        integers = chunk.integers().copy()
+    assert expected_gram(values, rows) == total.tolist()
+    assert reference_integers(values, norm).tolist() == integers[:, : rows.known_dim].tolist()
+    assert np.array_equal(values, chunk.values, equal_nan=True)
+    if center:
+        assert np.where(np.isnan(values).any(axis=1), 0, rows.constant).tolist() == integers[:, -1].tolist()
+
+
+def test_columns_in_one_direction_are_left_to_doubles() -> None:
+    """Here all rows but some: each has a coordinate of more than half the norm."""
+    rows = narrow_promise(norm=1.0)
+    cells = {name: np.full(600, column.middle) for name, column in zip(rows_names(rows), columns_of(rows), strict=True)}
+    cells["x3"][::2], cells["x7"][1::3] = 2.0, -3.0
+    values = reference_map(rows, cells)
+    assert (np.abs(reference_integers(values, 1.0)).max(axis=1) > 2**15).mean() > 0.5
+    with compiler(True):
+        total = zeros(rows)
+        one_chunk(mapping.mapper(rows, Scratch()))(cells).add_gram(total)
+    assert expected_gram(values, rows) == total.tolist()
+
+
+def columns_of(rows: dp.Rows) -> list[dp.Column]:
+    return [column for column in rows.columns or () if isinstance(column, dp.Column)]
+
+
+def rows_names(rows: dp.Rows) -> list[str]:
+    return [column.name for column in columns_of(rows)]
+
+
+@pytest.mark.parametrize("center", [False, True])
+def test_sums_of_columns_with_a_norm_are_those_of_numpy(center: bool) -> None:
+    """Of many tiles, on all cores, as a table and as an array."""
+    rows = normed(2.0, center=center)
+    cells = cells_of(rows, 120_001)
+    cells["y"][5::977] = np.inf
+    plain = narrow_promise(norm=2.0, center=center)
+    array = np.column_stack([cells[name] for name in rows_names(plain)])
+    with np.errstate(over="ignore"):
+        single = np.asfortranarray(array, dtype=np.float32)
+    for promised, data in ((rows, cells), (plain, array), (plain, single)):
+        sums = []
+        for compiled in (False, True):
+            with compiler(compiled):
+                sums.append(accumulate([data, data], [dp.Moment()], promised)[dp.Moment()]["moment"].tolist())
+        assert sums[0] == sums[1]

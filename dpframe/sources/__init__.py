@@ -19,7 +19,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from dpframe import mapping
+from dpframe import mapping, narrow
 from dpframe.errors import DataError
 from dpframe.person import Counter, counted
 from dpframe.private import Redacted
@@ -65,7 +65,8 @@ class Source(Redacted):
         meter = self.meter
         meter.start()
         if isinstance(self._chunks, list):
-            mapping.expect(self._rows.bind(self.dim), sum(chunk.count or 0 for chunk in self._chunks) * self.dim)
+            cells = sum(chunk.count or 0 for chunk in self._chunks) * self.dim
+            mapping.compiler.expect(narrow.kind(self._rows.bind(self.dim)), cells)
         for chunk in _withholding(self._chunks):
             foreign = not isinstance(chunk, Opened)
             for raw in _opened(chunk, self._rows).read(meter):
