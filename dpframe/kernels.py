@@ -16,7 +16,7 @@ import math
 import sys
 from collections.abc import Callable
 from functools import cache, reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -81,6 +81,36 @@ def _start(array: NDArray[Any]) -> Any:
     return np.uint64(array.ctypes.data)
 
 
+class Room(NamedTuple):
+    """Memory for one call of compiled code."""
+
+    pairs: NDArray[np.int32]  # of some rows, and of the high and the low halves of their integers
+    sums: IntArray  # of products with either
+    ends: NDArray[np.uint8]  # the last cells of two rows, with zeros behind them
+    nothing: FloatArray  # a row of zeros
+    places: NDArray[np.uint64]  # addresses of two rows, of their ends, and of where their pairs and both halves go
+    numbers: FloatArray  # factors of two rows, and their squared lengths
+    beyond: NDArray[np.uint32]  # from 2¹⁶ on where 16 bits do not hold a row
+
+    @classmethod
+    def of(cls, width: int, dim: int = 0) -> Room:
+        """For rows of so many coordinates, of which so many have cells. Rows of pairs take an odd number of lines, so
+        that the words of a coordinate in many rows do not fall on the same place of a cache."""
+        words = LINE * ((width + TALL + LINE - 2) // LINE | 1)
+        return cls(
+            pairs=np.zeros((3, PAIRS, words), dtype=np.int32),
+            sums=np.zeros((2, width + TALL, words), dtype=np.int64),
+            ends=np.zeros((2, 8 * LANES), dtype=np.uint8),
+            nothing=np.zeros(dim),
+            places=np.zeros(7, dtype=np.uint64),
+            numbers=np.zeros(4),
+            beyond=np.zeros(2, dtype=np.uint32),
+        )
+
+
+_ROOM = numba.typeof(Room.of(1))  # type: ignore[no-untyped-call]
+
+
 # Columns to strips of integers
 
 
@@ -105,6 +135,38 @@ def _round_strip(cells: NDArray[Any], column: FloatArray, scale: float, integers
     return lost == 0
 
 
+def _round_strips(
+    addresses: NDArray[np.uint64],
+    single: NDArray[np.bool_],
+    count: int,
+    columns: FloatArray,
+    public: NDArray[np.bool_],
+    scale: float,
+    integers: NDArray[Any],
+) -> bool:
+    complete = True
+    for j in range(len(addresses)):
+        if single[j]:
+            finite = _round_strip(carray(_singles(addresses[j]), count), columns[j], scale, integers[j])
+        else:
+            finite = _round_strip(carray(_doubles(addresses[j]), count), columns[j], scale, integers[j])
+        complete &= finite or public[j]
+        integers[j, count:] = 0
+    return complete
+
+
+_CELLS = (types.uint64[::1], types.boolean[::1], types.int64, types.float64[:, ::1])  # of columns, and how to map them
+_TO: dict[np.dtype[Any], Any] = {
+    np.dtype(np.float64): types.float64[:, ::1],
+    np.dtype(np.int16): types.int16[:, ::1],
+}
+
+
+@cache
+def _rounding(dtype: np.dtype[Any]) -> Any:
+    return compiled(*_CELLS, types.boolean[::1], types.float64, _TO[dtype])(_round_strips)
+
+
 def round_strips(
     addresses: NDArray[np.uint64],
     single: NDArray[np.bool_],
@@ -124,41 +186,14 @@ def round_strips(
             of its high end and of a cell that is not finite; all of them numbers where integers are narrow.
         public: of each column, whether a cell that is not finite has a public image. If not, its row is lost.
         scale: lattice steps per unit.
-        integers: a row for each column, where coordinates · scale go, rounded, and zeros behind the last cell.
+        integers: a row for each column, in doubles or 16 bits, where coordinates · scale go, rounded, and zeros behind
+            the last cell.
 
     Returns:
         Whether no row is lost.
     """
-    complete = True
-    for j in range(len(addresses)):
-        if single[j]:
-            finite = _round_strip(carray(_singles(addresses[j]), count), columns[j], scale, integers[j])
-        else:
-            finite = _round_strip(carray(_doubles(addresses[j]), count), columns[j], scale, integers[j])
-        complete &= finite or public[j]
-        integers[j, count:] = 0
+    complete: bool = _rounding(integers.dtype)(addresses, single, count, columns, public, scale, integers)
     return complete
-
-
-_CELLS = (
-    types.uint64[::1],
-    types.boolean[::1],
-    types.int64,
-    types.float64[:, ::1],
-    types.boolean[::1],
-    types.float64,
-)
-
-_TO: dict[np.dtype[Any], Any] = {
-    np.dtype(np.float64): types.float64[:, ::1],
-    np.dtype(np.int16): types.int16[:, ::1],
-}
-
-
-@cache
-def rounding(dtype: np.dtype[Any]) -> Any:
-    """`round_strips`, compiled, to integers of a type."""
-    return compiled(*_CELLS, _TO[dtype])(round_strips)
 
 
 # Pairs to sums of products
@@ -246,17 +281,12 @@ _add_one, _add_two = _block(1), _block(2)
 
 
 @numba.njit(nogil=True, error_model="numpy")
-def _room(width: int) -> int:
-    """Words in a row of pairs, with room for blocks at the end: an odd number of lines, so that words of the same
-    coordinates in many rows do not fall on the same place of a cache."""
-    return LINE * ((width + TALL + LINE - 2) // LINE | 1)
-
-
-@numba.njit(nogil=True, error_model="numpy")
-def _add_pairs(left: int, right: int, pairs: int, width: int, steps: int, sums: int) -> None:
-    """Add sums over pairs of rows of products of coordinates with those up to them, and some beyond; all by their
-    addresses."""
-    stride, across = 4 * _room(width), 8 * _room(width)
+def _add_pairs(half: int, pairs: int, width: int, steps: int, room: Room) -> None:
+    """Add sums over pairs of rows of products of coordinates with those up to them, and some beyond: of the whole
+    integers (half = 0), or of them with their high (1) or low (2) halves."""
+    stride, across = 4 * room.pairs.shape[2], 8 * room.pairs.shape[2]
+    left, sums = _start(room.pairs), _start(room.sums) + np.uint64(across * room.sums.shape[1] * (half // 2))
+    right = left + np.uint64(stride * PAIRS * half)
     for i in range(0, width, TALL):
         vectors = (min(i + TALL, width) + LANES - 1) // LANES
         these, row = left + np.uint64(4 * i), sums + np.uint64(across * i)
@@ -323,34 +353,35 @@ def _turn(bits: int) -> Any:
 _turn_words, _turn_doubles = _turn(32), _turn(64)
 
 
-def add_strips(strips: NDArray[np.int16], steps: int, weights: IntArray, total: IntArray) -> None:
-    """Add the products of narrow strips, each with each, summed over the rows.
-
-    Args:
-        strips: at least LANES of them, one for each coordinate, of a multiple of 2 · LANES rows.
-        steps: 2 · steps · (the largest integer)² is below 2³¹.
-        weights: what the integers of each strip are to be multiplied with.
-        total: what the sums are added to; both halves of it.
-    """
-    width, count = len(strips), strips.shape[1] // 2
-    room, stride = _room(width), 4 * count
-    pairs = np.zeros((PAIRS, room), dtype=np.int32)
-    sums = np.zeros((width + TALL, room), dtype=np.int64)
+def _add_strips(strips: NDArray[np.int16], steps: int, weights: IntArray, total: IntArray, room: Room) -> None:
+    width, count, across = len(strips), strips.shape[1] // 2, 4 * room.pairs.shape[2]
     for start in range(0, count, PAIRS):
         some = min(PAIRS, count - start)
         for first in range(0, width, LANES):
             j = min(first, width - LANES)  # the last may begin with strips that are there already
             for k in range(0, some, LANES):
-                here, there = stride * j + 4 * (start + k), 4 * (room * k + j)
-                _turn_words(_start(strips) + np.uint64(here), stride, _start(pairs) + np.uint64(there), 4 * room)
-        _add_pairs(_start(pairs), _start(pairs), some, width, steps, _start(sums))
-    _add_sums(sums, weights, total)
+                here = _start(strips) + np.uint64(4 * (count * j + start + k))
+                there = _start(room.pairs) + np.uint64(across * k + 4 * j)
+                _turn_words(here, 4 * count, there, across)
+        _add_pairs(0, some, width, steps, room)
+    _add_sums(room.sums[0], weights, total)
 
 
 @cache
-def adding_strips() -> Any:
-    """`add_strips`, compiled."""
-    return compiled(types.int16[:, ::1], types.int64, types.int64[::1], types.int64[:, ::1])(add_strips)
+def _adding_strips() -> Any:
+    return compiled(types.int16[:, ::1], types.int64, types.int64[::1], types.int64[:, ::1], _ROOM)(_add_strips)
+
+
+def add_strips(strips: NDArray[np.int16], steps: int, weights: IntArray, total: IntArray) -> None:
+    """Add the products of narrow strips, each with each, summed over the rows.
+
+    Args:
+        strips: at least LANES of them, one for each coordinate, of a multiple of 2 · LANES rows.
+        steps: 2 · steps · (the largest integer)² is at most 2³¹ − 2¹⁶.
+        weights: what the integers of each strip are to be multiplied with.
+        total: what the sums are added to; both halves of it.
+    """
+    _adding_strips()(strips, steps, weights, total, Room.of(len(strips)))
 
 
 # Rows to pairs, and their sums
@@ -367,28 +398,17 @@ def _rounded(*, single: bool) -> Any:
     """The code that rounds a pair of rows of a type of floats."""
 
     @_in_llvm
-    def round_pair(
-        _: Any,
-        whole: Any,
-        count: Any,
-        scale: Any,
-        rows: Any,
-        factors: Any,
-        integers: Any,
-        squares: Any,
-        beyond: Any,
-    ) -> Any:
+    def round_pair(_: Any, whole: Any, count: Any, scale: Any, places: Any, numbers: Any, beyond: Any) -> Any:
         """The integers of two rows as pairs, and halves of them.
 
         Args:
             whole: how many cells of a row there are in whole vectors.
             count: how many there are in all, rounded up to whole vectors.
             scale: lattice steps per unit.
-            rows: the address of four addresses: of both rows, and of where the cells behind the last whole vector of
-                each stand, with zeros behind them.
-            factors: the address of what the rounded rows are then multiplied with, and rounded again.
-            integers: the address of three addresses: where pairs go, and their high and low halves.
-            squares: the address of the squared lengths of the two rows, before they are multiplied; overwritten.
+            places: the address of seven addresses: of both rows; of where the cells behind the last whole vector of
+                each stand, with zeros behind them; and of where pairs go, and their high and low halves.
+            numbers: the address of what the rounded rows are then multiplied with, and rounded again; behind them the
+                squared lengths of the rows before that, which are overwritten.
             beyond: the address of 32-bit integers for both, from 2¹⁶ on if 16 bits do not hold a row; overwritten.
         """
         integer, long, double = ir.IntType(32), ir.IntType(64), ir.DoubleType()
@@ -399,7 +419,7 @@ def _rounded(*, single: bool) -> Any:
         eight = ir.Constant(shorts, [8] * (2 * LANES))
 
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            whole, count, scale, rows, factors, integers, squares, beyond = arguments
+            whole, count, scale, places, numbers, beyond = arguments
 
             def all_of(number: Any) -> Any:
                 vector = builder.insert_element(doubles(ir.Undefined), number, integer(0))
@@ -420,9 +440,8 @@ def _rounded(*, single: bool) -> Any:
 
             magic = ir.Constant(doubles, [MAGIC] * LANES)
             steps = all_of(scale)
-            multiply = [all_of(read(factors, double, row)) for row in (0, 1)]
-            starts = [read(rows, long, row) for row in range(4)]
-            targets = [read(integers, long, which) for which in range(3)]
+            factors = [all_of(read(numbers, double, row)) for row in (0, 1)]
+            starts, targets = ([read(places, long, which) for which in some] for some in (range(4), range(4, 7)))
             lengths = [cgutils.alloca_once_value(builder, doubles(None)) for _ in (0, 1)]  # type: ignore[no-untyped-call]
             outside = [cgutils.alloca_once_value(builder, words(None)) for _ in (0, 1)]  # type: ignore[no-untyped-call]
             with cgutils.for_range_slice(builder, long(0), count, long(LANES), inc=True) as (column, _):
@@ -437,7 +456,7 @@ def _rounded(*, single: bool) -> Any:
                     rounded = builder.fsub(builder.fadd(builder.fmul(values, steps), magic), magic)
                     square = builder.fmul(rounded, rounded)
                     builder.store(builder.fadd(builder.load(lengths[row]), square), lengths[row])
-                    shown = builder.fadd(builder.fmul(rounded, multiply[row]), magic)
+                    shown = builder.fadd(builder.fmul(rounded, factors[row]), magic)
                     number = builder.trunc(builder.bitcast(shown, bits), words)
                     seen = builder.or_(builder.load(outside[row]), builder.add(number, constant(1 << 15)))
                     builder.store(seen, outside[row])
@@ -445,17 +464,17 @@ def _rounded(*, single: bool) -> Any:
                 both = builder.or_(builder.and_(found[0], constant(0xFFFF)), builder.shl(found[1], constant(16)))
                 high = builder.bitcast(builder.ashr(builder.bitcast(both, shorts), eight), words)
                 low = builder.and_(both, constant(0x00FF00FF))
-                for target, numbers in zip(targets, (both, high, low), strict=True):
-                    builder.store(numbers, place(target, words, column, 4), align=4)
+                for target, part in zip(targets, (both, high, low), strict=True):
+                    builder.store(part, place(target, words, column, 4), align=4)
             for row in (0, 1):
                 length = lanes(builder.load(lengths[row]), builder.fadd)
-                builder.store(length, place(squares, double, long(row), 8), align=8)
+                builder.store(length, place(numbers, double, long(2 + row), 8), align=8)
                 seen = lanes(builder.load(outside[row]), builder.or_)
                 builder.store(seen, place(beyond, integer, long(row), 4), align=4)
             return context.get_dummy_value()
 
         address, number = types.uint64, types.int64
-        return types.void(number, number, types.float64, address, address, address, address, address), code
+        return types.void(number, number, types.float64, address, address, address), code
 
     return round_pair
 
@@ -465,94 +484,71 @@ _round_singles, _round_doubles = _rounded(single=True), _rounded(single=False)
 
 @numba.njit(nogil=True, error_model="numpy")
 def _to_pairs(
-    address: int,
+    address: Any,
     single: bool,
     stride: int,
-    numbers: tuple[int, int],
+    count: int,
     dim: int,
     scale: float,
     inner: float,
-    pairs: NDArray[np.int32],
     center: bool,
     aside: IntArray,
-    left_out: int,
+    room: Room,
 ) -> int:
-    """Round some rows to pairs and their halves; the others of their arguments are those of `add_rows`.
-
-    Args:
-        numbers: of the first row and of the one behind the last.
-        pairs: where they go, with ones as the constant coordinate where the plan is centred.
-        left_out: how many rows were left out before.
-
-    Returns:
-        How many are by now.
-    """
-    size, whole, cells, room = 4 if single else 8, dim // LANES * LANES, -(-dim // LANES) * LANES, pairs.shape[2]
-    nothing, ends = np.zeros(dim), np.zeros((2, 8 * LANES), dtype=np.uint8)
-    rows, targets, beyond = np.zeros(4, dtype=np.uint64), np.zeros(3, dtype=np.uint64), np.zeros(2, dtype=np.uint32)
-    factors, squares, kept = np.ones(2), np.zeros(2), np.zeros(2, dtype=np.int32)
-    no_row, in_rows, in_targets = _start(nothing), _start(rows), _start(targets)
-    in_factors, in_squares, in_beyond = _start(factors), _start(squares), _start(beyond)
-    rows[2], rows[3] = _start(ends), _start(ends) + np.uint64(8 * LANES)
-    first, stop = numbers
-    for k in range((stop - first + 1) // 2):
+    """Round at most 2 · PAIRS rows to pairs and their halves, with ones as the constant coordinate where the plan is
+    centred; how many were left out, whose numbers are then in ``aside``."""
+    size, whole, cells, across = (
+        4 if single else 8,
+        dim // LANES * LANES,
+        -(-dim // LANES) * LANES,
+        4 * room.pairs.shape[2],
+    )
+    places, factors, squares, beyond, left_out = room.places, room.numbers[:2], room.numbers[2:], room.beyond, 0
+    places[2], places[3] = _start(room.ends), _start(room.ends) + np.uint64(8 * LANES)
+    in_places, in_numbers, in_beyond, no_row = _start(places), _start(factors), _start(beyond), _start(room.nothing)
+    for k in range((count + 1) // 2):
         for which in range(3):
-            targets[which] = _start(pairs) + np.uint64(4 * room * (PAIRS * which + k))
+            places[4 + which] = _start(room.pairs) + np.uint64(across * (PAIRS * which + k))
         for row in range(2):
-            number = first + 2 * k + row
-            kept[row], factors[row] = number < stop, 1.0
-            rows[row] = address + np.uint64(number * stride) if number < stop else no_row
+            factors[row] = 1.0
+            places[row] = address + np.uint64((2 * k + row) * stride) if 2 * k + row < count else no_row
+        ones = 0x10001 if 2 * k + 1 < count else 1
         settled = False
         while not settled:
             for row in range(2):
-                end = carray(_bytes(rows[row]), size * dim)
+                found = carray(_bytes(places[row]), size * dim)
                 for i in range(size * whole, size * dim):
-                    ends[row, i - size * whole] = end[i]
+                    room.ends[row, i - size * whole] = found[i]
             if single:
-                _round_singles(whole, cells, scale, in_rows, in_factors, in_targets, in_squares, in_beyond)
+                _round_singles(whole, cells, scale, in_places, in_numbers, in_beyond)
             else:
-                _round_doubles(whole, cells, scale, in_rows, in_factors, in_targets, in_squares, in_beyond)
+                _round_doubles(whole, cells, scale, in_places, in_numbers, in_beyond)
             settled = True
             for row in range(2):
                 too_long = factors[row] == 1.0 and not squares[row] <= SHORT
                 if too_long and squares[row] < MODERATE:
                     factors[row], settled = inner / math.sqrt(squares[row]), False
                 elif too_long or beyond[row] >= 1 << 16:
-                    rows[row], kept[row], settled = no_row, 0, False
-                    aside[left_out] = first + 2 * k + row
+                    places[row], settled = no_row, False
+                    ones &= 0xFFFF << 16 * (1 - row)
+                    aside[left_out] = 2 * k + row
                     left_out += 1
         if center:
-            pairs[0, k, dim] = pairs[2, k, dim] = kept[0] | kept[1] << 16
-            pairs[1, k, dim] = 0
+            room.pairs[0, k, dim] = room.pairs[2, k, dim] = ones
+            room.pairs[1, k, dim] = 0
     return left_out
 
 
 @numba.njit(nogil=True, error_model="numpy")
-def _room_for_sums(width: int) -> tuple[NDArray[np.int32], IntArray]:
-    """Room for pairs and both halves of them, and for sums of products with either."""
-    pairs = np.zeros((3, PAIRS, _room(width)), dtype=np.int32)
-    return pairs, np.zeros((2, width + TALL, _room(width)), dtype=np.int64)
-
-
-@numba.njit(nogil=True, error_model="numpy")
-def _add_halves(pairs: NDArray[np.int32], count: int, width: int, sums: IntArray) -> None:
-    """Add the products of so many rows with both of their halves."""
-    for half in range(2):
-        others = _start(pairs) + np.uint64(4 * pairs.shape[2] * PAIRS * (1 + half))
-        here = _start(sums) + np.uint64(8 * sums.shape[2] * sums.shape[1] * half)
-        _add_pairs(_start(pairs), others, (count + 1) // 2, width, PAIRS, here)
-
-
-@numba.njit(nogil=True, error_model="numpy")
-def _add_both(sums: IntArray, weights: IntArray, total: IntArray) -> None:
-    """Add what was summed of both halves to the total."""
+def _add_both(weights: IntArray, total: IntArray, room: Room) -> None:
+    """Add the sums of products with both halves to the total."""
     for i in range(len(weights)):
         for j in range(i + 1):
-            sums[1, i, j] += HALF * sums[0, i, j]
-    _add_sums(sums[1], weights, total)
+            room.sums[1, i, j] += HALF * room.sums[0, i, j]
+    _add_sums(room.sums[1], weights, total)
 
 
-def add_rows(
+def _add_rows(
     address: int,
     single: bool,
     stride: int,
@@ -563,15 +559,36 @@ def add_rows(
     weights: IntArray,
     total: IntArray,
     aside: IntArray,
+    room: Room,
+) -> int:
+    width, left_out = len(weights), 0
+    for start in range(0, count, 2 * PAIRS):
+        some, here = min(2 * PAIRS, count - start), address + np.uint64(start * stride)
+        more = _to_pairs(here, single, stride, some, dim, scale, inner, width > dim, aside[left_out:], room)
+        for i in range(left_out, left_out + more):
+            aside[i] += start
+        left_out += more
+        _add_pairs(1, (some + 1) // 2, width, PAIRS, room)
+        _add_pairs(2, (some + 1) // 2, width, PAIRS, room)
+    _add_both(weights, total, room)
+    return left_out
+
+
+_HOW = (types.float64, types.float64, types.int64[::1], types.int64[:, ::1], types.int64[::1], _ROOM)  # rows are summed
+
+
+@cache
+def _adding_rows() -> Any:
+    return compiled(types.uint64, types.boolean, types.int64, types.int64, types.int64, *_HOW)(_add_rows)
+
+
+def add_rows(
+    rows: NDArray[Any], scale: float, inner: float, weights: IntArray, total: IntArray, aside: IntArray
 ) -> int:
     """Round rows to the lattice, scale down those that are longer than the norm, and add their products.
 
     Args:
-        address: of the first cell of the first row, aligned.
-        single: whether cells are in single precision; otherwise they are doubles. Those of a row follow each other.
-        stride: from a row to the next, in bytes.
-        count: how many rows there are.
-        dim: how many cells a row has.
+        rows: floats or doubles, aligned, those of a row one behind the other.
         scale: lattice steps per unit.
         inner: the length to which long rows are scaled down, in lattice steps.
         weights: a one for each coordinate, and what the constant coordinate is, where there is one.
@@ -582,23 +599,10 @@ def add_rows(
         How many rows were left out, whose numbers are then in ``aside``: those with an integer that 16 bits do not
         hold, with a cell that is not finite, or a thousand norms long.
     """
-    pairs, sums = _room_for_sums(len(weights))
-    left_out, center = 0, len(weights) > dim
-    for start in range(0, count, 2 * PAIRS):
-        numbers = (start, min(start + 2 * PAIRS, count))
-        left_out = _to_pairs(address, single, stride, numbers, dim, scale, inner, pairs, center, aside, left_out)
-        _add_halves(pairs, numbers[1] - start, len(weights), sums)
-    _add_both(sums, weights, total)
+    place = rows.__array_interface__["data"][0], rows.itemsize == 4, rows.strides[0], *rows.shape
+    room = Room.of(len(weights), rows.shape[1])
+    left_out: int = _adding_rows()(*place, scale, inner, weights, total, aside, room)
     return left_out
-
-
-@cache
-def adding_rows() -> Any:
-    """`add_rows`, compiled."""
-    place = (types.uint64, types.boolean, types.int64, types.int64, types.int64)
-    return compiled(*place, types.float64, types.float64, types.int64[::1], types.int64[:, ::1], types.int64[::1])(
-        add_rows
-    )
 
 
 # Columns to rows, and their sums
@@ -610,6 +614,48 @@ def _map_strip(cells: NDArray[Any], column: FloatArray, values: FloatArray) -> N
     middle, rate, low, high, missing = column[0], column[1], column[2], column[3], column[4]
     for i in range(len(cells)):
         values[i] = _image(np.float64(cells[i]), middle, rate, low, high, missing)
+
+
+def _add_columns(
+    addresses: NDArray[np.uint64],
+    single: NDArray[np.bool_],
+    count: int,
+    columns: FloatArray,
+    strips: FloatArray,
+    rows: FloatArray,
+    scale: float,
+    inner: float,
+    weights: IntArray,
+    total: IntArray,
+    aside: IntArray,
+    room: Room,
+) -> int:
+    dim, width, across, left_out = len(addresses), len(weights), 8 * rows.shape[1], 0
+    for start in range(0, count, 2 * PAIRS):
+        some = min(2 * PAIRS, count - start)
+        for first in range(0, dim, LANES):
+            for j in range(first, min(first + LANES, dim)):
+                here = addresses[j] + np.uint64((4 if single[j] else 8) * start)
+                if single[j]:
+                    _map_strip(carray(_singles(here), some), columns[j], strips[j - first])
+                else:
+                    _map_strip(carray(_doubles(here), some), columns[j], strips[j - first])
+            for k in range(0, some, LANES):
+                there = _start(rows) + np.uint64(across * k + 8 * first)
+                _turn_doubles(_start(strips) + np.uint64(8 * k), 8 * 2 * PAIRS, there, across)
+        more = _to_pairs(_start(rows), False, across, some, dim, scale, inner, width > dim, aside[left_out:], room)
+        for i in range(left_out, left_out + more):
+            aside[i] += start
+        left_out += more
+        _add_pairs(1, (some + 1) // 2, width, PAIRS, room)
+        _add_pairs(2, (some + 1) // 2, width, PAIRS, room)
+    _add_both(weights, total, room)
+    return left_out
+
+
+@cache
+def _adding_columns() -> Any:
+    return compiled(*_CELLS, types.float64[:, ::1], types.float64[:, ::1], *_HOW)(_add_columns)
 
 
 def add_columns(
@@ -639,39 +685,12 @@ def add_columns(
     Returns:
         How many rows were left out, whose numbers are then in ``aside``.
     """
-    dim, left_out = len(addresses), 0
-    pairs, sums = _room_for_sums(len(weights))
-    across, center = -(-dim // LANES) * LANES, len(weights) > dim
-    strips, rows = np.zeros((LANES, 2 * PAIRS)), np.zeros((2 * PAIRS, across))
-    for start in range(0, count, 2 * PAIRS):
-        some, before = min(2 * PAIRS, count - start), left_out
-        for first in range(0, dim, LANES):
-            for j in range(first, min(first + LANES, dim)):
-                if single[j]:
-                    here = addresses[j] + np.uint64(4 * start)
-                    _map_strip(carray(_singles(here), some), columns[j], strips[j - first])
-                else:
-                    here = addresses[j] + np.uint64(8 * start)
-                    _map_strip(carray(_doubles(here), some), columns[j], strips[j - first])
-            for k in range(0, some, LANES):
-                there = _start(rows) + np.uint64(8 * (across * k + first))
-                _turn_doubles(_start(strips) + np.uint64(8 * k), 8 * 2 * PAIRS, there, 8 * across)
-        left_out = _to_pairs(
-            _start(rows), False, 8 * across, (0, some), dim, scale, inner, pairs, center, aside, left_out
-        )
-        aside[before:left_out] += start
-        _add_halves(pairs, some, len(weights), sums)
-    _add_both(sums, weights, total)
-    return left_out
-
-
-@cache
-def adding_columns() -> Any:
-    """`add_columns`, compiled."""
-    cells = (types.uint64[::1], types.boolean[::1], types.int64, types.float64[:, ::1])
-    return compiled(*cells, types.float64, types.float64, types.int64[::1], types.int64[:, ::1], types.int64[::1])(
-        add_columns
+    strips, rows = np.zeros((LANES, 2 * PAIRS)), np.zeros((2 * PAIRS, -(-len(addresses) // LANES) * LANES))
+    room = Room.of(len(weights), len(addresses))
+    left_out: int = _adding_columns()(
+        addresses, single, count, columns, strips, rows, scale, inner, weights, total, aside, room
     )
+    return left_out
 
 
 # Whether it works here
@@ -684,7 +703,7 @@ def check_rounding(dtype: np.dtype[Any]) -> NDArray[Any]:
     expected[:33] = np.rint(np.clip((cells - 0.5) * 0.5, -1.0, 1.0) * 100.0)
     integers, columns = np.ones((LANES, 48), dtype=dtype), np.array([[0.5, 0.5, -1.0, 1.0, 0.0]] * LANES)
     addresses = np.full(LANES, cells.ctypes.data, dtype=np.uint64)
-    if not rounding(dtype)(addresses, ~yes, 33, columns, yes, 100.0, integers) or (integers != expected).any():
+    if not round_strips(addresses, ~yes, 33, columns, yes, 100.0, integers) or (integers != expected).any():
         raise RuntimeError("compiled code does not round as NumPy does")
     return integers
 
@@ -697,7 +716,7 @@ def check_columns() -> None:
 def check_narrow_columns() -> None:
     """The same for columns in 16 bits."""
     strips, total = check_rounding(np.dtype(np.int16)), np.zeros((LANES, LANES), dtype=np.int64)
-    adding_strips()(strips, 4, np.ones(LANES, dtype=np.int64), total)
+    add_strips(strips, 4, np.ones(LANES, dtype=np.int64), total)
     if (total != lattice.gram(strips.T.astype(np.float64))).any():
         raise RuntimeError("compiled code does not sum as NumPy does")
 
@@ -714,17 +733,12 @@ def _check_sums(add: Callable[[NDArray[Any], IntArray, IntArray], int]) -> None:
             raise RuntimeError("compiled code does not sum rows as NumPy does")
 
 
-_HOW = lattice.steps_per_unit(9, 1.0), lattice.inner_radius(9), np.array([1] * 9 + [7])  # scale, inner and weights
+_NINE = lattice.steps_per_unit(9, 1.0), lattice.inner_radius(9), np.array([1] * 9 + [7])  # scale, inner and weights
 
 
 def check_rows() -> None:
     """The same for rows with a norm."""
-
-    def add(rows: NDArray[Any], total: IntArray, aside: IntArray) -> int:
-        place = rows.ctypes.data, rows.itemsize == 4, rows.strides[0], *rows.shape
-        return adding_rows()(*place, *_HOW, total, aside)  # type: ignore[no-any-return]
-
-    _check_sums(add)
+    _check_sums(lambda rows, total, aside: add_rows(rows, *_NINE, total, aside))
 
 
 def check_normed_columns() -> None:
@@ -735,7 +749,7 @@ def check_normed_columns() -> None:
         columns, single = np.array([[0.0, 1.0, -1.0, 1.0, math.nan]] * 9), np.full(9, rows.itemsize == 4)
         strips = np.ascontiguousarray(rows.T)
         addresses = np.array([strip.ctypes.data for strip in strips], dtype=np.uint64)
-        return adding_columns()(addresses, single, 5, columns, *_HOW, total, aside)  # type: ignore[no-any-return]
+        return add_columns(addresses, single, 5, columns, *_NINE, total, aside)
 
     _check_sums(add)
 

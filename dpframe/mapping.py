@@ -62,7 +62,7 @@ def _as_it_is(rows: Rows, scratch: Scratch, raw: Any) -> Iterator[Chunk]:
     kernels = compiler.kernels(narrow.kind(rows), values.size)
     for tile in _tiles(len(values), rows.known_dim, NARROW_ENTRIES if kernels else TILE_ENTRIES):
         some = values[tile]
-        gram = partial(narrow.add_rows, some, rows, kernels.adding_rows()) if kernels else None
+        gram = partial(narrow.add_rows, some, rows, kernels.add_rows) if kernels else None
         yield Chunk(rows, some, gram=gram, scratch=scratch)
 
 
@@ -161,7 +161,7 @@ class _Numbers:
             found, some = (whole, tile) if whole else (_Strips.of([each[tile] for each in cells]), slice(None))
             columns = self.columns if integers.dtype == np.float64 else np.nan_to_num(self.columns, nan=0.0)
             public = np.isfinite(self.columns[:, 4])
-            complete: bool = kernels.rounding(integers.dtype)(*found.at(some), columns, public, scale, integers)
+            complete: bool = kernels.round_strips(*found.at(some), columns, public, scale, integers)
             return complete
 
         return round_some
@@ -285,14 +285,14 @@ class _Columns:
         count = min(tile.stop, len(cells[0])) - tile.start
         chunk = partial(Chunk, self.rows, lambda: self._values(cells, tile)[0], count=count, scratch=self.scratch)
         if self.kind is Kind.NORMED_COLUMNS:
-            gram = partial(self._add_gram, [column[tile] for column in cells], kernels.adding_columns())
+            gram = partial(self._add_gram, [column[tile] for column in cells], kernels.add_columns)
             return chunk(rounded=lambda: self._rounded(count, tile, rounders)[0], gram=gram)
         if self.kind is Kind.NARROW_COLUMNS:
             room = narrow.room_for(count, self.rows, self.scratch)
             complete = min(rounder(tile, room[here]) for here, rounder in rounders)
             if not complete:
                 room[:, :count][:, self._lost(cells, tile)] = 0
-            found = narrow.Narrow(room, count, self.rows, kernels.adding_strips())
+            found = narrow.Narrow(room, count, self.rows, kernels.add_strips)
             return chunk(within=complete, narrow=found, gram=found.add_gram)
         rounded, complete = self._rounded(count, tile, rounders)
         return chunk(within=self._within(complete), rounded=lambda: rounded)

@@ -70,7 +70,7 @@ class Narrow(Redacted):
             them zero in rows that contribute nothing.
         count: how many rows there are, without the zeros behind them.
         rows: the promise.
-        add_strips: the compiled code that sums products of strips.
+        add_strips: `dpframe.kernels.add_strips`.
     """
 
     strips: NDArray[np.int16]
@@ -130,13 +130,12 @@ def add_rows(values: NDArray[Any], rows: Rows, compiled: Any, total: IntArray) -
     Args:
         values: rows of any real type.
         rows: the promise.
-        compiled: the compiled code that rounds and sums rows.
+        compiled: `dpframe.kernels.add_rows`.
         total: what is added to.
     """
     if not is_plain(values) or values.strides[1] != values.itemsize:
         values = made_plain(values)
-    place = values.__array_interface__["data"][0], values.itemsize == 4, values.strides[0], *values.shape
-    add_but_some(partial(compiled, *place), len(values), rows, lambda aside: values[aside], total)
+    add_but_some(partial(compiled, values), len(values), rows, lambda aside: values[aside], total)
 
 
 def add_but_some(
