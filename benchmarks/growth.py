@@ -12,8 +12,10 @@ from threadpoolctl import threadpool_limits
 import dpframe as dp
 from benchmarks.table import Row, Table, Value
 from benchmarks.timing import Turns, timed
+from dpframe import lattice, mapping
 from dpframe.accumulate import accumulate
 from dpframe.lattice import FloatArray
+from dpframe.narrow import Kind
 from dpframe.sources import open_source
 
 ROWS, ROWS_DIM = (30_000, 100_000, 300_000, 1_000_000), 100
@@ -30,21 +32,23 @@ def measure(turns: Turns) -> Table:
     cases = [("rows", count, ROWS_DIM, cores) for count in ROWS]
     cases += [("coordinates", DIMS_ROWS, dim, cores) for dim in DIMS]
     cases += [("workers", WORKERS_ROWS, WORKERS_DIM, count) for count in workers]
+    mapping.compiler.expect(Kind.ROWS, mapping.COMPILED_FROM)  # as large data would
     found = [_compare(*case, turns) for case in cases]
-    cell, product = _fitted(found, cores)
-    found.append(
-        Row(
-            what="seconds ≈ n · (a·d + b·d²) / workers",
-            figures={"a, nanoseconds": 1e9 * cell, "b, nanoseconds": 1e9 * product},
-        )
-    )
+    cell, product = _fitted(found)
+    figures: dict[str, Value] = {
+        "a, nanoseconds": 1e9 * cell,
+        "b, nanoseconds": 1e9 * product,
+        "c, nanoseconds": 1e9 * _wide(found, cell),
+    }
+    found.append(Row(what="seconds ≈ n · (a·d + b·d²) / workers", figures=figures))
     return Table(
         title="How the time of the exact moment grows",
         notes=(
             "Arrays of float64, no row clipped; X.T @ X on the same cores, the faster of one BLAS thread and one per "
             f"core. Median of {REPETITIONS} rounds in turns.",
             f"a and b are fitted to the figures of {DIMS_ROWS:,} rows, by relative error: what one core takes for a "
-            "cell (map, round, measure) and for a product of two coordinates.",
+            "cell (map, round, measure) and for a product of two coordinates, in 16 bits by compiled code, which is "
+            f"loaded. From {lattice.TILE:,} coordinates on, where products are in doubles, c is in the place of b.",
         ),
         rows=tuple(found),
     )
@@ -97,12 +101,23 @@ def only(cores: int) -> Iterator[None]:
         os.sched_setaffinity(0, all_of_them)
 
 
-def _fitted(rows: list[Row], cores: int) -> tuple[float, float]:
-    """a and b in seconds ≈ n (a d + b d²)/workers, by least squares on relative errors."""
+def _by_coordinates(rows: list[Row], *, wide: bool) -> list[tuple[float, float]]:
+    """How often one nanosecond of a and of b goes into the time of a row, for those in doubles or the others."""
     figures = [row.figures for row in rows if row.what.startswith("coordinates")]
-    terms = np.array([_terms(each) for each in figures])
+    return [_terms(each) for each in figures if (float(each["d"] or 0.0) >= lattice.TILE) is wide]
+
+
+def _fitted(rows: list[Row]) -> tuple[float, float]:
+    """a and b in seconds ≈ n (a d + b d²)/workers, by least squares on relative errors."""
+    terms = np.array(_by_coordinates(rows, wide=False))
     found = np.linalg.lstsq(terms, np.ones(len(terms)), rcond=None)[0]
     return float(found[0]), float(found[1])
+
+
+def _wide(rows: list[Row], cell: float) -> float:
+    """c in the place of b, from the widest rows."""
+    cells, products = _by_coordinates(rows, wide=True)[-1]
+    return (1.0 - cell * cells) / products
 
 
 def _terms(figures: dict[str, Value]) -> tuple[float, float]:

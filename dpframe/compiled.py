@@ -13,7 +13,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 def compiled(*signature: Any) -> Callable[[F], F]:
     """Compile now, and keep the result on disk where that can be: not in a read-only install, nor on a full disk.
 
-    Arithmetic stays IEEE's, operation by operation: nothing is contracted, reordered or approximated.
+    Arithmetic stays IEEE's, operation by operation: nothing is contracted, reordered or approximated. What is kept is
+    for the file of the function as it is; whoever changes the options here removes it.
     """
 
     def compile_now(function: F) -> F:

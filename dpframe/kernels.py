@@ -89,7 +89,7 @@ class Room(NamedTuple):
     ends: NDArray[np.uint8]  # the last cells of two rows, with zeros behind them
     nothing: FloatArray  # a row of zeros
     places: NDArray[np.uint64]  # addresses of two rows, of their ends, and of where their pairs and both halves go
-    numbers: FloatArray  # factors of two rows, and their squared lengths
+    numbers: FloatArray  # factors of two rows, their squared lengths, and those that the factors are for
     beyond: NDArray[np.uint32]  # from 2¹⁶ on where 16 bits do not hold a row
 
     @classmethod
@@ -103,7 +103,7 @@ class Room(NamedTuple):
             ends=np.zeros((2, 8 * LANES), dtype=np.uint8),
             nothing=np.zeros(dim),
             places=np.zeros(7, dtype=np.uint64),
-            numbers=np.zeros(4),
+            numbers=np.zeros(6),
             beyond=np.zeros(2, dtype=np.uint32),
         )
 
@@ -496,14 +496,19 @@ def _to_pairs(
     room: Room,
 ) -> int:
     """Round at most 2 · PAIRS rows to pairs and their halves, with ones as the constant coordinate where the plan is
-    centred; how many were left out, whose numbers are then in ``aside``."""
+    centred; how many were left out, whose numbers are then in ``aside``.
+
+    Rows are read again where one of a pair is too long. Somebody may write to them meanwhile, so that what is kept of a
+    row is what its length was measured of, or of a shorter row.
+    """
     size, whole, cells, across = (
         4 if single else 8,
         dim // LANES * LANES,
         -(-dim // LANES) * LANES,
         4 * room.pairs.shape[2],
     )
-    places, factors, squares, beyond, left_out = room.places, room.numbers[:2], room.numbers[2:], room.beyond, 0
+    places, beyond, left_out = room.places, room.beyond, 0
+    factors, squares, before = room.numbers[:2], room.numbers[2:4], room.numbers[4:]
     places[2], places[3] = _start(room.ends), _start(room.ends) + np.uint64(8 * LANES)
     in_places, in_numbers, in_beyond, no_row = _start(places), _start(factors), _start(beyond), _start(room.nothing)
     for k in range((count + 1) // 2):
@@ -525,10 +530,10 @@ def _to_pairs(
                 _round_doubles(whole, cells, scale, in_places, in_numbers, in_beyond)
             settled = True
             for row in range(2):
-                too_long = factors[row] == 1.0 and not squares[row] <= SHORT
-                if too_long and squares[row] < MODERATE:
-                    factors[row], settled = inner / math.sqrt(squares[row]), False
-                elif too_long or beyond[row] >= 1 << 16:
+                new = factors[row] == 1.0
+                if new and squares[row] > SHORT and squares[row] < MODERATE:
+                    before[row], factors[row], settled = squares[row], inner / math.sqrt(squares[row]), False
+                elif not squares[row] <= (SHORT if new else before[row]) or beyond[row] >= 1 << 16:
                     places[row], settled = no_row, False
                     ones &= 0xFFFF << 16 * (1 - row)
                     aside[left_out] = 2 * k + row

@@ -266,6 +266,8 @@ class _Columns:
     def _block(self, cells: Sequence[NDArray[Any]]) -> Iterator[Chunk]:
         """The chunks of a block of columns."""
         count, dim = len(cells[0]), self.rows.known_dim
+        if len(cells) != len(self.names):
+            raise IndexError(f"a block of {len(cells)} columns, where {len(self.names)} were promised")
         if any(len(column) != count for column in cells):
             raise IndexError("the columns of a block have different lengths")
         kernels = compiler.kernels(self.kind, count * dim)

@@ -133,6 +133,8 @@ def add_rows(values: NDArray[Any], rows: Rows, compiled: Any, total: IntArray) -
         compiled: `dpframe.kernels.add_rows`.
         total: what is added to.
     """
+    if values.shape[1] != rows.known_dim:
+        raise ValueError(f"rows of {values.shape[1]} coordinates, where {rows.known_dim} were promised")
     if not is_plain(values) or values.strides[1] != values.itemsize:
         values = made_plain(values)
     add_but_some(partial(compiled, values), len(values), rows, lambda aside: values[aside], total)

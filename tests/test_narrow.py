@@ -159,6 +159,43 @@ def test_the_integers_are_those_of_one_row_after_the_other(center: bool, count: 
     assert values.tolist() == chunk.values.tolist()
 
 
+def other_ways(cells: NDArray[Any], column: dp.Column) -> dict[str, NDArray[Any]]:
+    """Maps that are the same on paper."""
+    return {
+        "divided": (cells - column.middle) / column.half_width,
+        "one product": cells * column.rate - column.middle * column.rate,
+    }
+
+
+@pytest.mark.parametrize("norm", [None, 3.0])
+def test_cells_are_mapped_in_one_way(norm: float | None) -> None:
+    """Cells on the edge between two integers, which other ways would round to the other."""
+    column = dp.Column("x0", -1.3, 2.9)
+    rows = dp.Rows(columns=[column, *COLUMNS[1:]], neighbors="add-remove", norm=norm)
+    scale = lattice.steps_per_unit(rows.known_dim, rows.length)
+    halves = (np.arange(-9000, 9000) + 0.5) / scale
+    cells = column.middle + column.half_width * halves[np.abs(halves) < 0.6]
+    cells = np.concatenate([cells, np.nextafter(cells, -np.inf), np.nextafter(cells, np.inf)])
+    mapped = np.rint((cells - column.middle) * column.rate * scale)
+    for name, other in other_ways(cells, column).items():
+        assert (mapped != np.rint(other * scale)).sum() > 100, name
+    found = {each.name: np.zeros(len(cells)) for each in COLUMNS} | {"x0": cells}
+    values = reference_map(rows, found)
+    assert mapped.tolist() == np.rint(values[:, 0] * scale).tolist()
+    total = np.zeros((rows.width, rows.width), dtype=np.int64)
+    with compiler(True):
+        one_chunk(mapping.mapper(rows, Scratch()))(found).add_gram(total)
+    assert exact(reference_integers(values, rows.length).T) == total.tolist()
+
+
+@pytest.mark.parametrize("said", [{}, {"norm": 2.0}])
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("count", [17, 19])
+def test_arrays_of_other_columns_are_not_read(said: Any, compiled: bool, count: int) -> None:
+    with compiler(compiled), pytest.raises(IndexError, match=f"{count} columns, where 18 were promised"):
+        one_chunk(mapping.mapper(promise(**said), Scratch()))(np.ones((3, count)))
+
+
 @pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("lost", [dp.Column("y", -1, 1), dp.Category("y", [0, 1])])
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -94,13 +99,20 @@ def rows_of(cells: Sequence[Sequence[float]], dim: int = DIM) -> NDArray[np.floa
 
 
 @pytest.mark.parametrize("center", [False, True])
-@pytest.mark.parametrize("dim", [17, 18, 23, 24, 25, 31, 47, 48, 97])
+@pytest.mark.parametrize("dim", [17, 18, 23, 24, 25, 31, 36, 48, 64, 97, 100])
 @pytest.mark.parametrize("count", [1, 2, 3, 2 * PAIRS - 1, 2 * PAIRS, 2 * PAIRS + 1, 4 * PAIRS + 3])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_sums_are_those_of_one_row_after_the_other(center: bool, dim: int, count: int, dtype: Any) -> None:
     with np.errstate(over="ignore"):
         values = of_all_kinds(count, dim, 1.7).astype(dtype)
     rows = promise(1.7, dim, center=center)
+    assert expected_gram(values, rows) == compiled_gram(values, rows)
+
+
+def test_16_coordinates_and_the_constant_one() -> None:
+    """The lattice is that of 16 coordinates."""
+    assert lattice.inner_radius(16) != lattice.inner_radius(17)
+    values, rows = of_all_kinds(500, 16, 1.7), promise(1.7, 16, center=True)
     assert expected_gram(values, rows) == compiled_gram(values, rows)
 
 
@@ -227,7 +239,7 @@ def test_rows_in_any_form(form: str, dtype: Any) -> None:
 
 @pytest.mark.parametrize("center", [False, True])
 def test_the_sums_are_those_of_numpy(center: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many blocks, on all cores, where compiled code takes over midway."""
+    """Of many blocks, on all cores, where compiled code takes over midway; and of one block of many tiles."""
     with np.errstate(over="ignore"):
         values = of_all_kinds(300_000, DIM, 1.0).astype(np.float32)
     rows = promise(center=center)
@@ -240,6 +252,60 @@ def test_the_sums_are_those_of_numpy(center: bool, monkeypatch: pytest.MonkeyPat
     assert found.kernels(Kind.ROWS, 0) is not None
     source = open_source(values, rows)
     assert expected.tolist() == accumulate(source.all_blocks(), [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
+    assert values.size > 3 * mapping.NARROW_ENTRIES
+    assert expected.tolist() == accumulate([values], [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
+
+
+def test_rows_of_another_dimension_are_not_summed() -> None:
+    with compiler(True):
+        for dim in (DIM - 1, DIM + 1, 40):
+            chunk = one_chunk(mapping.mapper(promise(center=True), Scratch()))(np.ones((3, dim)))
+            with pytest.raises(ValueError, match=f"{dim} coordinates, where {DIM} were promised"):
+                chunk.add_gram(zeros(promise(center=True)))
+
+
+def test_memory_that_is_given_back_is_not_read() -> None:
+    """Where it is overwritten at once: the allocator is told to."""
+    code = (
+        "import numpy as np\n"
+        "from dpframe import kernels, lattice\n"
+        "for check in kernels.CHECKS.values():\n"
+        "    check()\n"
+        "for dim in (17, 100, 116, 200, 600):\n"
+        "    rows = np.random.default_rng(dim).standard_normal((301, dim))\n"
+        "    rows[::7, 3], rows[::5, 2] = np.nan, 1e9\n"
+        "    total, aside = np.zeros((dim, dim), dtype=np.int64), np.zeros(301, dtype=np.int64)\n"
+        "    how = lattice.steps_per_unit(dim, 30.0), lattice.inner_radius(dim), np.ones(dim, dtype=np.int64)\n"
+        "    left_out = aside[: kernels.add_rows(rows, *how, total, aside)]\n"
+        "    assert len(left_out) == len(set(left_out.tolist())) > 90\n"
+        "    kept = np.delete(lattice.integer_rows(rows, 30.0)[0], left_out, axis=0)\n"
+        "    assert (total == lattice.gram(kept)).all()\n"
+    )
+    environment = {**os.environ, "MALLOC_PERTURB_": "66", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    assert (0, "") == (done.returncode, done.stderr)
+
+
+def test_rows_that_are_written_to_meanwhile_are_never_too_long() -> None:
+    """A row is read once more when it is scaled down; another thread makes it longer and shorter all the time."""
+    dim, count = 1000, 4
+    rows, values, stop = promise(dim=dim), np.zeros((count, dim)), Event()
+
+    def write() -> None:
+        while not stop.is_set():
+            values[...] = 1.2 / math.sqrt(dim)
+            values[...] = 900.0 / math.sqrt(dim)
+
+    with compiler(True), ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(write)
+        try:
+            for _ in range(3000):
+                total = zeros(rows)
+                narrow.add_rows(values, rows, kernels.add_rows, total)
+                assert np.trace(total) <= count * 2**32
+        finally:
+            stop.set()
+        writing.result()
 
 
 def test_other_statistics_see_the_rows_themselves() -> None:
