@@ -17,6 +17,7 @@ from benchmarks.timing import Turns
 
 SECTIONS = {
     "moment": "moment",
+    "kernel": "kernel",
     "noise": "noise",
     "utility": "utility",
     "pure": "pure",

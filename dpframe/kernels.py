@@ -539,8 +539,7 @@ def _to_pairs(
                     aside[left_out] = 2 * k + row
                     left_out += 1
         if center:
-            room.pairs[0, k, dim] = room.pairs[2, k, dim] = ones
-            room.pairs[1, k, dim] = 0
+            room.pairs[0, k, dim] = room.pairs[2, k, dim] = ones  # whose high halves are zero, as they are there
     return left_out
 
 

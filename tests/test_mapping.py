@@ -29,6 +29,7 @@ from dpframe.private import Scratch
 from dpframe.sources import open_source
 
 NASTY = [0.0, -0.0, 5e-324, -5e-324, 1e-310, np.nan, np.inf, -np.inf, 1.7e308, -1.7e308, 3.4e38, 1e151, 0.1, 0.7, 1.0]
+NASTY += [sys.float_info.max, -sys.float_info.max]
 TWENTY = [dp.Column(f"x{i}", 0, 1) for i in range(20)]
 ENDS = st.floats(-1e6, 1e6) | st.sampled_from([0.1, 0.7, -1e308, 1e308, 1e-300, 0.0])
 
