@@ -90,7 +90,7 @@ class Room(NamedTuple):
     nothing: FloatArray  # a row of zeros
     places: NDArray[np.uint64]  # addresses of two rows, of their ends, and of where their pairs and both halves go
     numbers: FloatArray  # factors of two rows, their squared lengths, and those that the factors are for
-    beyond: NDArray[np.uint32]  # from 2¹⁶ on where 16 bits do not hold a row
+    bits: NDArray[np.uint32]  # of two rows, from 2¹⁶ on where 16 do not hold one
 
     @classmethod
     def of(cls, width: int, dim: int = 0) -> Room:
@@ -104,7 +104,7 @@ class Room(NamedTuple):
             nothing=np.zeros(dim),
             places=np.zeros(7, dtype=np.uint64),
             numbers=np.zeros(6),
-            beyond=np.zeros(2, dtype=np.uint32),
+            bits=np.zeros(2, dtype=np.uint32),
         )
 
 
@@ -483,6 +483,44 @@ _round_singles, _round_doubles = _rounded(single=True), _rounded(single=False)
 
 
 @numba.njit(nogil=True, error_model="numpy")
+def _round_row(cells: NDArray[Any], scale: float, factor: float, most: float, integers: FloatArray) -> bool:
+    """Round the cells of a row, multiply them by a factor and round again, if their squared length between both is at
+    most as large as it was."""
+    square = 0.0
+    for i in range(len(cells)):
+        integers[i] = np.rint(np.float64(cells[i]) * scale)
+        square += integers[i] * integers[i]
+    for i in range(len(cells)):
+        integers[i] = np.rint(integers[i] * factor)
+    return square <= most
+
+
+@numba.njit(nogil=True, error_model="numpy")
+def _to_doubles(
+    address: Any, single: bool, scale: float, factor: float, most: float, dim: int, integers: FloatArray
+) -> bool:
+    """The same for a row by its address."""
+    if single:
+        return _round_row(carray(_singles(address), dim), scale, factor, most, integers)
+    return _round_row(carray(_doubles(address), dim), scale, factor, most, integers)
+
+
+@numba.njit(nogil=True, error_model="numpy")
+def _round_both(single: bool, dim: int, scale: float, room: Room) -> None:
+    """Round the rows at the first two places, whose last cells are copied to their ends."""
+    size, whole = 4 if single else 8, dim // LANES * LANES
+    for row in range(2):
+        cells = carray(_bytes(room.places[row]), size * dim)
+        for i in range(size * whole, size * dim):
+            room.ends[row, i - size * whole] = cells[i]
+    places, numbers, bits = _start(room.places), _start(room.numbers), _start(room.bits)
+    if single:
+        _round_singles(whole, -(-dim // LANES) * LANES, scale, places, numbers, bits)
+    else:
+        _round_doubles(whole, -(-dim // LANES) * LANES, scale, places, numbers, bits)
+
+
+@numba.njit(nogil=True, error_model="numpy")
 def _to_pairs(
     address: Any,
     single: bool,
@@ -493,24 +531,19 @@ def _to_pairs(
     inner: float,
     center: bool,
     aside: IntArray,
+    beyond: FloatArray,
     room: Room,
-) -> int:
+) -> tuple[int, int]:
     """Round at most 2 · PAIRS rows to pairs and their halves, with ones as the constant coordinate where the plan is
-    centred; how many were left out, whose numbers are then in ``aside``.
+    centred. Others go to ``beyond``, or their numbers to ``aside``; how many do.
 
     Rows are read again where one of a pair is too long. Somebody may write to them meanwhile, so that what is kept of a
     row is what its length was measured of, or of a shorter row.
     """
-    size, whole, cells, across = (
-        4 if single else 8,
-        dim // LANES * LANES,
-        -(-dim // LANES) * LANES,
-        4 * room.pairs.shape[2],
-    )
-    places, beyond, left_out = room.places, room.beyond, 0
+    across, no_row = 4 * room.pairs.shape[2], _start(room.nothing)
+    places, bits, left_out, wide = room.places, room.bits, 0, 0
     factors, squares, before = room.numbers[:2], room.numbers[2:4], room.numbers[4:]
     places[2], places[3] = _start(room.ends), _start(room.ends) + np.uint64(8 * LANES)
-    in_places, in_numbers, in_beyond, no_row = _start(places), _start(factors), _start(beyond), _start(room.nothing)
     for k in range((count + 1) // 2):
         for which in range(3):
             places[4 + which] = _start(room.pairs) + np.uint64(across * (PAIRS * which + k))
@@ -520,27 +553,24 @@ def _to_pairs(
         ones = 0x10001 if 2 * k + 1 < count else 1
         settled = False
         while not settled:
-            for row in range(2):
-                found = carray(_bytes(places[row]), size * dim)
-                for i in range(size * whole, size * dim):
-                    room.ends[row, i - size * whole] = found[i]
-            if single:
-                _round_singles(whole, cells, scale, in_places, in_numbers, in_beyond)
-            else:
-                _round_doubles(whole, cells, scale, in_places, in_numbers, in_beyond)
+            _round_both(single, dim, scale, room)
             settled = True
             for row in range(2):
-                new = factors[row] == 1.0
+                new, here = factors[row] == 1.0, places[row]
+                most = SHORT if new else before[row]
                 if new and squares[row] > SHORT and squares[row] < MODERATE:
                     before[row], factors[row], settled = squares[row], inner / math.sqrt(squares[row]), False
-                elif not squares[row] <= (SHORT if new else before[row]) or beyond[row] >= 1 << 16:
+                elif not squares[row] <= most or bits[row] >= 1 << 16:
                     places[row], settled = no_row, False
                     ones &= 0xFFFF << 16 * (1 - row)
-                    aside[left_out] = 2 * k + row
-                    left_out += 1
+                    if squares[row] <= most and _to_doubles(here, single, scale, factors[row], most, dim, beyond[wide]):
+                        wide += 1
+                    else:
+                        aside[left_out] = 2 * k + row
+                        left_out += 1
         if center:
             room.pairs[0, k, dim] = room.pairs[2, k, dim] = ones  # whose high halves are zero, as they are there
-    return left_out
+    return left_out, wide
 
 
 @numba.njit(nogil=True, error_model="numpy")
@@ -563,22 +593,33 @@ def _add_rows(
     weights: IntArray,
     total: IntArray,
     aside: IntArray,
+    beyond: FloatArray,
     room: Room,
-) -> int:
-    width, left_out = len(weights), 0
+) -> tuple[int, int]:
+    width, left_out, wide = len(weights), 0, 0
     for start in range(0, count, 2 * PAIRS):
         some, here = min(2 * PAIRS, count - start), address + np.uint64(start * stride)
-        more = _to_pairs(here, single, stride, some, dim, scale, inner, width > dim, aside[left_out:], room)
+        more, wider = _to_pairs(
+            here, single, stride, some, dim, scale, inner, width > dim, aside[left_out:], beyond[wide:], room
+        )
         for i in range(left_out, left_out + more):
             aside[i] += start
-        left_out += more
+        left_out, wide = left_out + more, wide + wider
         _add_pairs(1, (some + 1) // 2, width, PAIRS, room)
         _add_pairs(2, (some + 1) // 2, width, PAIRS, room)
     _add_both(weights, total, room)
-    return left_out
+    return left_out, wide
 
 
-_HOW = (types.float64, types.float64, types.int64[::1], types.int64[:, ::1], types.int64[::1], _ROOM)  # rows are summed
+_HOW = (  # rows are summed
+    types.float64,
+    types.float64,
+    types.int64[::1],
+    types.int64[:, ::1],
+    types.int64[::1],
+    types.float64[:, ::1],
+    _ROOM,
+)
 
 
 @cache
@@ -587,8 +628,14 @@ def _adding_rows() -> Any:
 
 
 def add_rows(
-    rows: NDArray[Any], scale: float, inner: float, weights: IntArray, total: IntArray, aside: IntArray
-) -> int:
+    rows: NDArray[Any],
+    scale: float,
+    inner: float,
+    weights: IntArray,
+    total: IntArray,
+    aside: IntArray,
+    beyond: FloatArray,
+) -> tuple[int, int]:
     """Round rows to the lattice, scale down those that are longer than the norm, and add their products.
 
     Args:
@@ -598,15 +645,17 @@ def add_rows(
         weights: a one for each coordinate, and what the constant coordinate is, where there is one.
         total: what the sums are added to; both halves of it.
         aside: room for the numbers of rows.
+        beyond: room for integer rows, without the constant coordinate.
 
     Returns:
-        How many rows were left out, whose numbers are then in ``aside``: those with an integer that 16 bits do not
-        hold, with a cell that is not finite, or a thousand norms long.
+        How many rows were left out, whose numbers are then in ``aside``: those with a cell that is not finite, or a
+        thousand norms long. And how many have an integer that 16 bits do not hold: they are then in ``beyond``, and
+        their products are not added.
     """
     place = rows.__array_interface__["data"][0], rows.itemsize == 4, rows.strides[0], *rows.shape
     room = Room.of(len(weights), rows.shape[1])
-    left_out: int = _adding_rows()(*place, scale, inner, weights, total, aside, room)
-    return left_out
+    found: tuple[int, int] = _adding_rows()(*place, scale, inner, weights, total, aside, beyond, room)
+    return found
 
 
 # Columns to rows, and their sums
@@ -632,9 +681,10 @@ def _add_columns(
     weights: IntArray,
     total: IntArray,
     aside: IntArray,
+    beyond: FloatArray,
     room: Room,
-) -> int:
-    dim, width, across, left_out = len(addresses), len(weights), 8 * rows.shape[1], 0
+) -> tuple[int, int]:
+    dim, width, across, left_out, wide = len(addresses), len(weights), 8 * rows.shape[1], 0, 0
     for start in range(0, count, 2 * PAIRS):
         some = min(2 * PAIRS, count - start)
         for first in range(0, dim, LANES):
@@ -647,14 +697,16 @@ def _add_columns(
             for k in range(0, some, LANES):
                 there = _start(rows) + np.uint64(across * k + 8 * first)
                 _turn_doubles(_start(strips) + np.uint64(8 * k), 8 * 2 * PAIRS, there, across)
-        more = _to_pairs(_start(rows), False, across, some, dim, scale, inner, width > dim, aside[left_out:], room)
+        more, wider = _to_pairs(
+            _start(rows), False, across, some, dim, scale, inner, width > dim, aside[left_out:], beyond[wide:], room
+        )
         for i in range(left_out, left_out + more):
             aside[i] += start
-        left_out += more
+        left_out, wide = left_out + more, wide + wider
         _add_pairs(1, (some + 1) // 2, width, PAIRS, room)
         _add_pairs(2, (some + 1) // 2, width, PAIRS, room)
     _add_both(weights, total, room)
-    return left_out
+    return left_out, wide
 
 
 @cache
@@ -672,7 +724,8 @@ def add_columns(
     weights: IntArray,
     total: IntArray,
     aside: IntArray,
-) -> int:
+    beyond: FloatArray,
+) -> tuple[int, int]:
     """Map the cells of columns to coordinates, and do with the rows of these what `add_rows` does.
 
     Args:
@@ -685,16 +738,17 @@ def add_columns(
         weights: a one for each coordinate, and what the constant coordinate is, where there is one.
         total: what the sums are added to; both halves of it.
         aside: room for the numbers of rows.
+        beyond: room for integer rows, without the constant coordinate.
 
     Returns:
-        How many rows were left out, whose numbers are then in ``aside``.
+        What `add_rows` does.
     """
     strips, rows = np.zeros((LANES, 2 * PAIRS)), np.zeros((2 * PAIRS, -(-len(addresses) // LANES) * LANES))
     room = Room.of(len(weights), len(addresses))
-    left_out: int = _adding_columns()(
-        addresses, single, count, columns, strips, rows, scale, inner, weights, total, aside, room
+    found: tuple[int, int] = _adding_columns()(
+        addresses, single, count, columns, strips, rows, scale, inner, weights, total, aside, beyond, room
     )
-    return left_out
+    return found
 
 
 # Whether it works here
@@ -725,35 +779,35 @@ def check_narrow_columns() -> None:
         raise RuntimeError("compiled code does not sum as NumPy does")
 
 
-def _check_sums(add: Callable[[NDArray[Any], IntArray, IntArray], int]) -> None:
-    """Raise unless compiled code sums rows as NumPy does, and leaves out those that it should."""
+def _check_sums(add: Callable[..., tuple[int, int]]) -> None:
+    """Raise unless compiled code sums rows as NumPy does, but for those that it should not sum."""
     cells = np.linspace(-1.0, 1.0, 33)[:9]
     rows = np.vstack([cells / 10.0, cells, np.full(9, math.nan), np.eye(9)[0], cells / 5.0])
+    scale, inner, weights = lattice.steps_per_unit(9, 1.0), lattice.inner_radius(9), np.array([1] * 9 + [7])
     for floats in (rows.astype(np.float32), rows):
-        aside, total = np.zeros(5, dtype=np.int64), np.zeros((10, 10), dtype=np.int64)
-        left_out = add(floats, total, aside)
-        kept = np.hstack([lattice.integer_rows(floats[[0, 1, 4]], 1.0)[0], np.full((3, 1), 7.0)])
-        if aside[:left_out].tolist() != [2, 3] or (total != lattice.gram(kept)).any():
+        aside, beyond, total = np.zeros(5, dtype=np.int64), np.zeros((5, 9)), np.zeros((10, 10), dtype=np.int64)
+        left_out, wide = add(floats, scale, inner, weights, total, aside, beyond)
+        integers = lattice.integer_rows(floats, 1.0)[0]
+        kept = np.hstack([integers[[0, 1, 4]], np.full((3, 1), 7.0)])
+        others = aside[:left_out].tolist(), beyond[:wide].tolist()
+        if others != ([2], [integers[3].tolist()]) or (total != lattice.gram(kept)).any():
             raise RuntimeError("compiled code does not sum rows as NumPy does")
-
-
-_NINE = lattice.steps_per_unit(9, 1.0), lattice.inner_radius(9), np.array([1] * 9 + [7])  # scale, inner and weights
 
 
 def check_rows() -> None:
     """The same for rows with a norm."""
-    _check_sums(lambda rows, total, aside: add_rows(rows, *_NINE, total, aside))
+    _check_sums(add_rows)
 
 
 def check_normed_columns() -> None:
     """The same for columns with a norm."""
     check_rounding(np.dtype(np.float64))
 
-    def add(rows: NDArray[Any], total: IntArray, aside: IntArray) -> int:
+    def add(rows: NDArray[Any], *how: Any) -> tuple[int, int]:
         columns, single = np.array([[0.0, 1.0, -1.0, 1.0, math.nan]] * 9), np.full(9, rows.itemsize == 4)
         strips = np.ascontiguousarray(rows.T)
         addresses = np.array([strip.ctypes.data for strip in strips], dtype=np.uint64)
-        return add_columns(addresses, single, 5, columns, *_NINE, total, aside)
+        return add_columns(addresses, single, 5, columns, *how)
 
     _check_sums(add)
 

@@ -1,7 +1,7 @@
 """Gram matrices from 16-bit integers, where compiled code is there for it: several times faster than in doubles.
 
-Of columns with ranges, 16 bits hold all integers by the promise. With a norm they hold all but those of rows that go in
-one direction, which are left to doubles.
+Of columns with ranges, 16 bits hold all integers by the promise. With a norm they hold all but those of rows of which
+half goes in one direction; doubles hold these.
 """
 
 from __future__ import annotations
@@ -152,8 +152,12 @@ def add_but_some(
         values: the coordinates of rows by their numbers.
         total: what is added to.
     """
-    scale, inner = lattice.steps_per_unit(rows.known_dim, rows.length), lattice.inner_radius(rows.known_dim)
-    aside = np.empty(count, dtype=np.int64)
-    left_out = compiled(scale, inner, _weights(rows), total, aside)
+    dim = rows.known_dim
+    aside, beyond = np.empty(count, dtype=np.int64), np.empty((count, dim))
+    how = lattice.steps_per_unit(dim, rows.length), lattice.inner_radius(dim), _weights(rows)
+    left_out, wide = compiled(*how, total, aside, beyond)
+    if wide:
+        constant = np.full((wide, 1), float(rows.constant))
+        lattice.add_gram(np.hstack([beyond[:wide], constant]) if rows.center else beyond[:wide], total)
     if left_out:
         lattice.add_gram(Chunk(rows, values(aside[:left_out])).integers(), total)

@@ -58,14 +58,14 @@ def compiled_gram(values: NDArray[Any], rows: dp.Rows) -> list[list[int]]:
     return total.tolist()  # type: ignore[no-any-return]
 
 
-def left_out(values: NDArray[Any], norm: float) -> list[int]:
-    """The rows that compiled code leaves to doubles."""
-    dim, aside = values.shape[1], np.full(len(values), -1)
+def not_summed(values: NDArray[Any], norm: float) -> tuple[list[int], list[list[float]]]:
+    """The numbers of the rows that compiled code leaves out, and the integer rows that it leaves to doubles."""
+    dim, aside, beyond = values.shape[1], np.full(len(values), -1), np.full(values.shape, -1.0)
     total, ones = np.zeros((dim, dim), dtype=np.int64), np.ones(dim, dtype=np.int64)
     scale, inner = lattice.steps_per_unit(dim, norm), lattice.inner_radius(dim)
-    count = kernels.add_rows(values, scale, inner, ones, total, aside)
-    assert (aside[count:] == -1).all()
-    return aside[:count].tolist()  # type: ignore[no-any-return]
+    left_out, wide = kernels.add_rows(values, scale, inner, ones, total, aside, beyond)
+    assert (aside[left_out:] == -1).all()
+    return aside[:left_out].tolist(), beyond[:wide].tolist()
 
 
 def of_all_kinds(count: int, dim: int, norm: float) -> NDArray[np.float64]:
@@ -150,10 +150,10 @@ def test_16_bits_hold_what_they_hold() -> None:
     edges = [32766, 32767, 32768, 32769, 65000]
     values = rows_of([[sign * edge] for sign in (1, -1) for edge in edges])
     norm = with_scale_of_one(DIM)
-    assert [2, 3, 4, 8, 9] == left_out(values, norm)  # −32768 is held
     last = np.zeros((10, DIM))
     last[:, -1] = values[:, 0]
-    assert [2, 3, 4, 8, 9] == left_out(last, norm)
+    for found in (values, last):
+        assert ([], found[[2, 3, 4, 8, 9]].tolist()) == not_summed(found, norm)  # −32768 is held
     for found in (values, last):
         assert expected_gram(found, promise(norm)) == compiled_gram(found, promise(norm))
 
@@ -162,7 +162,7 @@ def test_long_rows_may_have_larger_integers_before_they_are_scaled_down() -> Non
     values = np.full((7, DIM), 40_000.0)
     values[5, 0] = 4e6
     norm = with_scale_of_one(DIM)
-    assert [5] == left_out(values, norm)
+    assert ([], reference_integers(values[5:6], norm).tolist()) == not_summed(values, norm)
     assert expected_gram(values, promise(norm)) == compiled_gram(values, promise(norm))
 
 
@@ -181,7 +181,7 @@ def test_the_edges_of_lengths(cells: list[int], kept: bool, dtype: Any) -> None:
     norm = with_scale_of_one(DIM)
     values = rows_of([cells, cells[::-1], [1], [0] * 5 + cells]).astype(dtype)
     if dtype is np.float64:  # in which all of them are what they are here
-        assert ([] if kept else [0, 1, 3]) == left_out(values, norm)
+        assert (([] if kept else [0, 1, 3]), []) == not_summed(values, norm)
     for center in (False, True):
         rows = promise(norm, center=center)
         assert expected_gram(values, rows) == compiled_gram(values, rows)
@@ -192,7 +192,7 @@ def test_the_largest_sums_of_halves_fit(other: int) -> None:
     """Each coordinate times the high and the low half of another, all of the same sign."""
     norm, count = with_scale_of_one(DIM), 6 * PAIRS
     values = np.repeat(rows_of([[-32_768, other, -32_768]]), count, axis=0)
-    assert [] == left_out(values, norm)
+    assert ([], []) == not_summed(values, norm)
     assert [count * -32_768 * cell for cell in (-32_768, other, -32_768)] == compiled_gram(values, promise(norm))[0][:3]
 
 
@@ -273,12 +273,15 @@ def test_memory_that_is_given_back_is_not_read() -> None:
         "    check()\n"
         "for dim in (17, 100, 116, 200, 600):\n"
         "    rows = np.random.default_rng(dim).standard_normal((301, dim))\n"
-        "    rows[::7, 3], rows[::5, 2] = np.nan, 1e9\n"
+        "    rows[::7, 3], rows[::5, 2] = np.nan, 1e3\n"
         "    total, aside = np.zeros((dim, dim), dtype=np.int64), np.zeros(301, dtype=np.int64)\n"
+        "    beyond = np.zeros((301, dim))\n"
         "    how = lattice.steps_per_unit(dim, 30.0), lattice.inner_radius(dim), np.ones(dim, dtype=np.int64)\n"
-        "    left_out = aside[: kernels.add_rows(rows, *how, total, aside)]\n"
-        "    assert len(left_out) == len(set(left_out.tolist())) > 90\n"
-        "    kept = np.delete(lattice.integer_rows(rows, 30.0)[0], left_out, axis=0)\n"
+        "    left_out, wide = kernels.add_rows(rows, *how, total, aside, beyond)\n"
+        "    assert left_out == len(set(aside[:left_out].tolist())) > 40\n"
+        "    assert wide > 40\n"
+        "    lattice.add_gram(beyond[:wide], total)\n"
+        "    kept = np.delete(lattice.integer_rows(rows, 30.0)[0], aside[:left_out], axis=0)\n"
         "    assert (total == lattice.gram(kept)).all()\n"
     )
     environment = {**os.environ, "MALLOC_PERTURB_": "66", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
@@ -360,7 +363,7 @@ def test_code_that_gives_other_sums_is_not_used(
     what: str, check: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check()
-    monkeypatch.setattr(kernels, what, lambda *_: 0)
+    monkeypatch.setattr(kernels, what, lambda *_: (0, 0))
     with pytest.raises(RuntimeError, match="compiled code does not"):
         check()
 
