@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from functools import cache, reduce
+from functools import cache
 from typing import Any, NamedTuple
 
 import numba
@@ -72,7 +72,7 @@ def _cells_at(kind: Any) -> Any:
     return pointer
 
 
-_singles, _doubles, _bytes = _cells_at(types.float32), _cells_at(types.float64), _cells_at(types.uint8)
+_singles, _doubles = _cells_at(types.float32), _cells_at(types.float64)
 
 
 @numba.njit(nogil=True, error_model="numpy")
@@ -86,29 +86,53 @@ class Room(NamedTuple):
 
     pairs: NDArray[np.int32]  # of some rows, and of the high and the low halves of their integers
     sums: IntArray  # of products with either
-    ends: NDArray[np.uint8]  # the last cells of two rows, with zeros behind them
-    nothing: FloatArray  # a row of zeros
-    places: NDArray[np.uint64]  # addresses of two rows, of their ends, and of where their pairs and both halves go
-    numbers: FloatArray  # factors of two rows, their squared lengths, and those that the factors are for
+    places: NDArray[np.uint64]  # addresses of two rows, and of where their pairs and both halves go
+    numbers: FloatArray  # factors of two rows, their squared lengths before that, and the largest these may be
     bits: NDArray[np.uint32]  # of two rows, from 2¹⁶ on where 16 do not hold one
 
     @classmethod
-    def of(cls, width: int, dim: int = 0) -> Room:
-        """For rows of so many coordinates, of which so many have cells. Rows of pairs take an odd number of lines, so
-        that the words of a coordinate in many rows do not fall on the same place of a cache."""
+    def of(cls, width: int) -> Room:
+        """For rows of so many coordinates. Rows of pairs take an odd number of lines, so that the words of a coordinate
+        in many rows do not fall on the same place of a cache."""
         words = LINE * ((width + TALL + LINE - 2) // LINE | 1)
         return cls(
             pairs=np.zeros((3, PAIRS, words), dtype=np.int32),
             sums=np.zeros((2, width + TALL, words), dtype=np.int64),
-            ends=np.zeros((2, 8 * LANES), dtype=np.uint8),
-            nothing=np.zeros(dim),
-            places=np.zeros(7, dtype=np.uint64),
+            places=np.zeros(5, dtype=np.uint64),
             numbers=np.zeros(6),
             bits=np.zeros(2, dtype=np.uint32),
         )
 
 
 _ROOM = numba.typeof(Room.of(1))  # type: ignore[no-untyped-call]
+
+
+_INTEGER, _LONG, _DOUBLE = ir.IntType(32), ir.IntType(64), ir.DoubleType()
+
+
+def _spread(builder: Any, number: Any, vector: Any) -> Any:
+    """A vector with the same number in all lanes."""
+    first = builder.insert_element(vector(ir.Undefined), number, _INTEGER(0))
+    return builder.shuffle_vector(first, vector(ir.Undefined), ir.VectorType(_INTEGER, vector.count)(None))
+
+
+def _added(builder: Any, vector: Any, add: Any) -> Any:
+    """The sum of the lanes of a vector, one half with the other at a time."""
+    count = vector.type.count
+    while count > 1:
+        count //= 2
+        parts = [ir.Constant(ir.VectorType(_INTEGER, count), list(range(start, start + count))) for start in (0, count)]
+        vector = add(*(builder.shuffle_vector(vector, vector.type(ir.Undefined), part) for part in parts))
+    return builder.extract_element(vector, _INTEGER(0))
+
+
+def _masked(builder: Any, address: Any, vector: Any, size: int, mask: Any) -> Any:
+    """The cells that a mask tells, of so many bytes each, and zeros in the others, which are not read."""
+    pointer = vector.as_pointer()
+    kind = ir.FunctionType(vector, [pointer, _INTEGER, ir.VectorType(ir.IntType(1), vector.count), vector])
+    name = f"llvm.masked.load.v{vector.count}f{8 * size}.p0"
+    load = cgutils.get_or_insert_function(builder.module, kind, name)  # type: ignore[no-untyped-call]
+    return builder.call(load, [builder.inttoptr(address, pointer), _INTEGER(size), mask, vector(None)])
 
 
 # Columns to strips of integers
@@ -216,7 +240,7 @@ def _block(vectors: int) -> Any:
             sums: the address of a row of 64-bit sums for each of the TALL coordinates, which are added to.
             across: from one such row to the next, in bytes.
         """
-        integer, long = ir.IntType(32), ir.IntType(64)
+        integer, long = _INTEGER, _LONG
         words, wide = ir.VectorType(integer, LANES), ir.VectorType(long, LANES)
         halves, products = ir.VectorType(ir.IntType(16), 2 * LANES), ir.VectorType(integer, 2 * LANES)
         even, odd = (ir.Constant(words, list(range(start, 2 * LANES, 2))) for start in (0, 1))
@@ -234,10 +258,6 @@ def _block(vectors: int) -> Any:
                 return builder.inttoptr(
                     builder.add(start, builder.add(builder.mul(row, stride), long(offset))), kind.as_pointer()
                 )
-
-            def spread(found: Any) -> Any:
-                vector = builder.insert_element(words(ir.Undefined), found, integer(0))
-                return builder.shuffle_vector(vector, words(ir.Undefined), words(None))
 
             def in_pairs(found: Any) -> Any:
                 return builder.add(
@@ -257,7 +277,7 @@ def _block(vectors: int) -> Any:
                     ]
                     for i in range(TALL):
                         word = builder.load(address(left, row, 4 * i, integer), align=4)
-                        same = builder.sext(builder.bitcast(spread(word), halves), products)
+                        same = builder.sext(builder.bitcast(_spread(builder, word, words), halves), products)
                         for j, other in enumerate(others):
                             add(in_pairs(builder.mul(same, other)), low[i * vectors + j])
                 for small, large in zip(low, high, strict=True):
@@ -398,83 +418,84 @@ def _rounded(*, single: bool) -> Any:
     """The code that rounds a pair of rows of a type of floats."""
 
     @_in_llvm
-    def round_pair(_: Any, whole: Any, count: Any, scale: Any, places: Any, numbers: Any, beyond: Any) -> Any:
+    def round_pair(_: Any, dim: Any, scale: Any, places: Any, numbers: Any, seen: Any) -> Any:
         """The integers of two rows as pairs, and halves of them.
 
         Args:
-            whole: how many cells of a row there are in whole vectors.
-            count: how many there are in all, rounded up to whole vectors.
+            dim: how many cells a row has.
             scale: lattice steps per unit.
-            places: the address of seven addresses: of both rows; of where the cells behind the last whole vector of
-                each stand, with zeros behind them; and of where pairs go, and their high and low halves.
+            places: the address of five addresses: of both rows, and of where pairs go, and their high and low halves.
             numbers: the address of what the rounded rows are then multiplied with, and rounded again; behind them the
                 squared lengths of the rows before that, which are overwritten.
-            beyond: the address of 32-bit integers for both, from 2¹⁶ on if 16 bits do not hold a row; overwritten.
+            seen: the address of 32-bit integers for both, from 2¹⁶ on if 16 bits do not hold a row; overwritten.
         """
-        integer, long, double = ir.IntType(32), ir.IntType(64), ir.DoubleType()
-        words, bits, doubles = (ir.VectorType(kind, LANES) for kind in (integer, long, double))
-        floats = ir.VectorType(ir.FloatType(), LANES) if single else doubles
-        size = 4 if single else 8
+        words, bits, doubles = (ir.VectorType(kind, LANES) for kind in (_INTEGER, _LONG, _DOUBLE))
+        floats, size = (ir.VectorType(ir.FloatType(), LANES), 4) if single else (doubles, 8)
         shorts = ir.VectorType(ir.IntType(16), 2 * LANES)
         eight = ir.Constant(shorts, [8] * (2 * LANES))
+        lanes, magic = ir.Constant(words, list(range(LANES))), ir.Constant(doubles, [MAGIC] * LANES)
 
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            whole, count, scale, places, numbers, beyond = arguments
-
-            def all_of(number: Any) -> Any:
-                vector = builder.insert_element(doubles(ir.Undefined), number, integer(0))
-                return builder.shuffle_vector(vector, doubles(ir.Undefined), words(None))
-
-            def place(address: Any, kind: Any, number: Any, bytes_each: int) -> Any:
-                offset = builder.mul(number, long(bytes_each))
-                return builder.inttoptr(builder.add(address, offset), kind.as_pointer())
-
-            def read(address: Any, kind: Any, number: int, bytes_each: int = 8) -> Any:
-                return builder.load(place(address, kind, long(number), bytes_each), align=bytes_each)
+            dim, scale, places, numbers, seen = arguments
 
             def constant(number: int) -> Any:
                 return ir.Constant(words, [number] * LANES)
 
-            def lanes(vector: Any, add: Any) -> Any:
-                return reduce(add, [builder.extract_element(vector, integer(lane)) for lane in range(LANES)])
+            def place(address: Any, number: Any, bytes_each: int) -> Any:
+                return builder.add(address, builder.mul(number, _LONG(bytes_each)))
 
-            magic = ir.Constant(doubles, [MAGIC] * LANES)
-            steps = all_of(scale)
-            factors = [all_of(read(numbers, double, row)) for row in (0, 1)]
-            starts, targets = ([read(places, long, which) for which in some] for some in (range(4), range(4, 7)))
-            lengths = [cgutils.alloca_once_value(builder, doubles(None)) for _ in (0, 1)]  # type: ignore[no-untyped-call]
-            outside = [cgutils.alloca_once_value(builder, words(None)) for _ in (0, 1)]  # type: ignore[no-untyped-call]
-            with cgutils.for_range_slice(builder, long(0), count, long(LANES), inc=True) as (column, _):
-                last = builder.icmp_signed("==", column, whole)
+            def read(address: Any, kind: Any, number: int) -> Any:
+                return builder.load(builder.inttoptr(place(address, _LONG(number), 8), kind.as_pointer()), align=8)
+
+            def write(found: Any, address: Any, number: Any, bytes_each: int) -> None:
+                where = builder.inttoptr(place(address, number, bytes_each), found.type.as_pointer())
+                builder.store(found, where, align=bytes_each)
+
+            def add(found: Any, where: Any, how: Any) -> None:
+                builder.store(how(builder.load(where), found), where)
+
+            steps = _spread(builder, scale, doubles)
+            factors = [_spread(builder, read(numbers, _DOUBLE, row), doubles) for row in (0, 1)]
+            starts, targets = ([read(places, _LONG, which) for which in some] for some in (range(2), range(2, 5)))
+            lengths, outside = (
+                [cgutils.alloca_once_value(builder, kind(None)) for _ in (0, 1)]  # type: ignore[no-untyped-call]
+                for kind in (doubles, words)
+            )
+
+            def round_some(column: Any, load: Callable[[Any], Any]) -> None:
                 found = []
                 for row in (0, 1):
-                    here = place(starts[row], floats, column, size)
-                    behind = builder.inttoptr(starts[2 + row], floats.as_pointer())
-                    values = builder.load(builder.select(last, behind, here), align=size)
-                    if single:
-                        values = builder.fpext(values, doubles)
+                    values = load(place(starts[row], column, size))
+                    values = builder.fpext(values, doubles) if single else values
                     rounded = builder.fsub(builder.fadd(builder.fmul(values, steps), magic), magic)
-                    square = builder.fmul(rounded, rounded)
-                    builder.store(builder.fadd(builder.load(lengths[row]), square), lengths[row])
+                    add(builder.fmul(rounded, rounded), lengths[row], builder.fadd)
                     shown = builder.fadd(builder.fmul(rounded, factors[row]), magic)
-                    number = builder.trunc(builder.bitcast(shown, bits), words)
-                    seen = builder.or_(builder.load(outside[row]), builder.add(number, constant(1 << 15)))
-                    builder.store(seen, outside[row])
-                    found.append(number)
+                    found.append(builder.trunc(builder.bitcast(shown, bits), words))
+                    add(builder.add(found[row], constant(1 << 15)), outside[row], builder.or_)
                 both = builder.or_(builder.and_(found[0], constant(0xFFFF)), builder.shl(found[1], constant(16)))
                 high = builder.bitcast(builder.ashr(builder.bitcast(both, shorts), eight), words)
-                low = builder.and_(both, constant(0x00FF00FF))
-                for target, part in zip(targets, (both, high, low), strict=True):
-                    builder.store(part, place(target, words, column, 4), align=4)
+                for target, part in zip(targets, (both, high, builder.and_(both, constant(0x00FF00FF))), strict=True):
+                    write(part, target, column, 4)
+
+            def load_all(address: Any) -> Any:
+                return builder.load(builder.inttoptr(address, floats.as_pointer()), align=size)
+
+            def load_last(address: Any) -> Any:
+                left = _spread(builder, builder.trunc(builder.sub(dim, whole), _INTEGER), words)
+                return _masked(builder, address, floats, size, builder.icmp_signed("<", lanes, left))
+
+            whole = builder.and_(dim, _LONG(-LANES))
+            with cgutils.for_range_slice(builder, _LONG(0), whole, _LONG(LANES), inc=True) as (column, _):
+                round_some(column, load_all)
+            with builder.if_then(builder.icmp_signed("<", whole, dim)):
+                round_some(whole, load_last)
             for row in (0, 1):
-                length = lanes(builder.load(lengths[row]), builder.fadd)
-                builder.store(length, place(numbers, double, long(2 + row), 8), align=8)
-                seen = lanes(builder.load(outside[row]), builder.or_)
-                builder.store(seen, place(beyond, integer, long(row), 4), align=4)
+                write(_added(builder, builder.load(lengths[row]), builder.fadd), numbers, _LONG(2 + row), 8)
+                write(_added(builder, builder.load(outside[row]), builder.or_), seen, _LONG(row), 4)
             return context.get_dummy_value()
 
-        address, number = types.uint64, types.int64
-        return types.void(number, number, types.float64, address, address, address), code
+        address = types.uint64
+        return types.void(types.int64, types.float64, address, address, address), code
 
     return round_pair
 
@@ -506,18 +527,25 @@ def _to_doubles(
 
 
 @numba.njit(nogil=True, error_model="numpy")
-def _round_both(single: bool, dim: int, scale: float, room: Room) -> None:
-    """Round the rows at the first two places, whose last cells are copied to their ends."""
-    size, whole = 4 if single else 8, dim // LANES * LANES
-    for row in range(2):
-        cells = carray(_bytes(room.places[row]), size * dim)
-        for i in range(size * whole, size * dim):
-            room.ends[row, i - size * whole] = cells[i]
+def _round_both(single: bool, dim: int, scale: float, inner: float, room: Room) -> None:
+    """Round the rows at the first two places, and once more if one of them is too long.
+
+    They are read twice then. Somebody may write to them meanwhile, so that a row is good only if its squared length is
+    at most the one that its factor is for.
+    """
     places, numbers, bits = _start(room.places), _start(room.numbers), _start(room.bits)
-    if single:
-        _round_singles(whole, -(-dim // LANES) * LANES, scale, places, numbers, bits)
-    else:
-        _round_doubles(whole, -(-dim // LANES) * LANES, scale, places, numbers, bits)
+    factors, squares, most = room.numbers[:2], room.numbers[2:4], room.numbers[4:]
+    factors[:], most[:], again = 1.0, SHORT, True
+    while again:
+        if single:
+            _round_singles(dim, scale, places, numbers, bits)
+        else:
+            _round_doubles(dim, scale, places, numbers, bits)
+        again = False
+        if factors[0] == 1.0 and factors[1] == 1.0:
+            for row in range(2):
+                if squares[row] > SHORT and squares[row] < MODERATE:
+                    most[row], factors[row], again = squares[row], inner / math.sqrt(squares[row]), True
 
 
 @numba.njit(nogil=True, error_model="numpy")
@@ -535,39 +563,31 @@ def _to_pairs(
     room: Room,
 ) -> tuple[int, int]:
     """Round at most 2 · PAIRS rows to pairs and their halves, with ones as the constant coordinate where the plan is
-    centred. Others go to ``beyond``, or their numbers to ``aside``; how many do.
-
-    Rows are read again where one of a pair is too long. Somebody may write to them meanwhile, so that what is kept of a
-    row is what its length was measured of, or of a shorter row.
-    """
-    across, no_row = 4 * room.pairs.shape[2], _start(room.nothing)
-    places, bits, left_out, wide = room.places, room.bits, 0, 0
-    factors, squares, before = room.numbers[:2], room.numbers[2:4], room.numbers[4:]
-    places[2], places[3] = _start(room.ends), _start(room.ends) + np.uint64(8 * LANES)
+    centred. Others go to ``beyond``, or their numbers to ``aside``; how many do."""
+    across, left_out, wide = 4 * room.pairs.shape[2], 0, 0
     for k in range((count + 1) // 2):
         for which in range(3):
-            places[4 + which] = _start(room.pairs) + np.uint64(across * (PAIRS * which + k))
+            room.places[2 + which] = _start(room.pairs) + np.uint64(across * (PAIRS * which + k))
+        for row in range(2):  # the last may stand for a row that is not there
+            room.places[row] = address + np.uint64(min(2 * k + row, count - 1) * stride)
+        _round_both(single, dim, scale, inner, room)
+        ones = 0x10001
         for row in range(2):
-            factors[row] = 1.0
-            places[row] = address + np.uint64((2 * k + row) * stride) if 2 * k + row < count else no_row
-        ones = 0x10001 if 2 * k + 1 < count else 1
-        settled = False
-        while not settled:
-            _round_both(single, dim, scale, room)
-            settled = True
-            for row in range(2):
-                new, here = factors[row] == 1.0, places[row]
-                most = SHORT if new else before[row]
-                if new and squares[row] > SHORT and squares[row] < MODERATE:
-                    before[row], factors[row], settled = squares[row], inner / math.sqrt(squares[row]), False
-                elif not squares[row] <= most or bits[row] >= 1 << 16:
-                    places[row], settled = no_row, False
-                    ones &= 0xFFFF << 16 * (1 - row)
-                    if squares[row] <= most and _to_doubles(here, single, scale, factors[row], most, dim, beyond[wide]):
-                        wide += 1
-                    else:
-                        aside[left_out] = 2 * k + row
-                        left_out += 1
+            short, there = room.numbers[2 + row] <= room.numbers[4 + row], 2 * k + row < count
+            if short and there and room.bits[row] < 1 << 16:
+                continue
+            ones &= 0xFFFF << 16 * (1 - row)
+            if short and there:
+                factor, most = room.numbers[row], room.numbers[4 + row]
+                short = _to_doubles(room.places[row], single, scale, factor, most, dim, beyond[wide])
+                wide += short
+            if there and not short:
+                aside[left_out] = 2 * k + row
+                left_out += 1
+        if ones != 0x10001:
+            for which in range(3):
+                for i in range(dim):
+                    room.pairs[which, k, i] &= 0xFFFF * ones
         if center:
             room.pairs[0, k, dim] = room.pairs[2, k, dim] = ones  # whose high halves are zero, as they are there
     return left_out, wide
@@ -653,7 +673,7 @@ def add_rows(
         their products are not added.
     """
     place = rows.__array_interface__["data"][0], rows.itemsize == 4, rows.strides[0], *rows.shape
-    room = Room.of(len(weights), rows.shape[1])
+    room = Room.of(len(weights))
     found: tuple[int, int] = _adding_rows()(*place, scale, inner, weights, total, aside, beyond, room)
     return found
 
@@ -744,7 +764,7 @@ def add_columns(
         What `add_rows` does.
     """
     strips, rows = np.zeros((LANES, 2 * PAIRS)), np.zeros((2 * PAIRS, -(-len(addresses) // LANES) * LANES))
-    room = Room.of(len(weights), len(addresses))
+    room = Room.of(len(weights))
     found: tuple[int, int] = _adding_columns()(
         addresses, single, count, columns, strips, rows, scale, inner, weights, total, aside, beyond, room
     )
