@@ -51,6 +51,9 @@ registers of a core."""
 LINE = 16
 """Words in a line of a cache."""
 
+GROUP = 4
+"""Products of fewer pairs between two carries take as long as those with both halves."""
+
 
 def _in_llvm(function: Any) -> Any:
     """A function that compiled code calls without the first argument, which is Numba's."""
@@ -85,7 +88,8 @@ class Room(NamedTuple):
     """Memory for one call of compiled code."""
 
     pairs: NDArray[np.int32]  # of some rows, and of the high and the low halves of their integers
-    sums: IntArray  # of products with either
+    sums: IntArray  # of products with high halves, and of those with low halves or with whole integers
+    squares: NDArray[np.int32]  # for each GROUP of pairs, the largest sum of squares of a coordinate, in eighths
     places: NDArray[np.uint64]  # addresses of two rows, and of where their pairs and both halves go
     numbers: FloatArray  # factors of two rows, their squared lengths before that, and the largest these may be
     bits: NDArray[np.uint32]  # of two rows, from 2¹⁶ on where 16 do not hold one
@@ -98,6 +102,7 @@ class Room(NamedTuple):
         return cls(
             pairs=np.zeros((3, PAIRS, words), dtype=np.int32),
             sums=np.zeros((2, width + TALL, words), dtype=np.int64),
+            squares=np.zeros(PAIRS // GROUP, dtype=np.int32),
             places=np.zeros(5, dtype=np.uint64),
             numbers=np.zeros(6),
             bits=np.zeros(2, dtype=np.uint32),
@@ -117,7 +122,7 @@ def _spread(builder: Any, number: Any, vector: Any) -> Any:
 
 
 def _added(builder: Any, vector: Any, add: Any) -> Any:
-    """The sum of the lanes of a vector, one half with the other at a time."""
+    """The sum of the lanes of a vector, or what else comes of two, one half with the other at a time."""
     count = vector.type.count
     while count > 1:
         count //= 2
@@ -303,9 +308,9 @@ _add_one, _add_two = _block(1), _block(2)
 @numba.njit(nogil=True, error_model="numpy")
 def _add_pairs(half: int, pairs: int, width: int, steps: int, room: Room) -> None:
     """Add sums over pairs of rows of products of coordinates with those up to them, and some beyond: of the whole
-    integers (half = 0), or of them with their high (1) or low (2) halves."""
+    integers (half = 0), or of them with their high (1) or low (2) halves. Sums with high halves are kept apart."""
     stride, across = 4 * room.pairs.shape[2], 8 * room.pairs.shape[2]
-    left, sums = _start(room.pairs), _start(room.sums) + np.uint64(across * room.sums.shape[1] * (half // 2))
+    left, sums = _start(room.pairs), _start(room.sums) + np.uint64(across * room.sums.shape[1] * (half != 1))
     right = left + np.uint64(stride * PAIRS * half)
     for i in range(0, width, TALL):
         vectors = (min(i + TALL, width) + LANES - 1) // LANES
@@ -384,7 +389,7 @@ def _add_strips(strips: NDArray[np.int16], steps: int, weights: IntArray, total:
                 there = _start(room.pairs) + np.uint64(across * k + 4 * j)
                 _turn_words(here, 4 * count, there, across)
         _add_pairs(0, some, width, steps, room)
-    _add_sums(room.sums[0], weights, total)
+    _add_sums(room.sums[1], weights, total)
 
 
 @cache
@@ -593,6 +598,88 @@ def _to_pairs(
     return left_out, wide
 
 
+@_in_llvm
+def _measure(_: Any, pairs: Any, stride: Any, count: Any, words: Any, squares: Any) -> Any:
+    """For each GROUP of pairs, the largest sum of the squares of a coordinate.
+
+    Args:
+        pairs: the address of the first.
+        stride: from a pair to the next, in bytes.
+        count: how many there are.
+        words: how many of each are looked at, in whole vectors.
+        squares: the address of the sums, in eighths, where those of two squares are rounded down before they are added.
+    """
+    vector, products = ir.VectorType(_INTEGER, LANES), ir.VectorType(_INTEGER, 2 * LANES)
+    halves = ir.VectorType(ir.IntType(16), 2 * LANES)
+    even, odd = (ir.Constant(vector, list(range(start, 2 * LANES, 2))) for start in (0, 1))
+    three = ir.Constant(vector, [3] * LANES)
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pairs, stride, count, words, squares = arguments
+
+        def larger(one: Any, other: Any) -> Any:
+            return builder.select(builder.icmp_signed(">", one, other), one, other)
+
+        sums, most = (cgutils.alloca_once(builder, vector) for _ in range(2))  # type: ignore[no-untyped-call]
+        with cgutils.for_range_slice(builder, _LONG(0), count, _LONG(GROUP), inc=True) as (start, _):
+            builder.store(vector(None), most)
+            end = builder.add(start, _LONG(GROUP))
+            stop = builder.select(builder.icmp_signed("<", end, count), end, count)
+            with cgutils.for_range_slice(builder, _LONG(0), words, _LONG(LANES), inc=True) as (column, _):
+                builder.store(vector(None), sums)
+                with cgutils.for_range_slice(builder, start, stop, _LONG(1), inc=True) as (row, _):
+                    offset = builder.add(builder.mul(row, stride), builder.mul(column, _LONG(4)))
+                    place = builder.inttoptr(builder.add(pairs, offset), halves.as_pointer())
+                    found = builder.sext(builder.load(place, align=4), products)
+                    found = builder.mul(found, found)
+                    two = builder.add(
+                        *(builder.shuffle_vector(found, products(ir.Undefined), which) for which in (even, odd))
+                    )
+                    builder.store(builder.add(builder.load(sums), builder.lshr(two, three)), sums)
+                builder.store(larger(builder.load(sums), builder.load(most)), most)
+            group = builder.mul(builder.udiv(start, _LONG(GROUP)), _LONG(4))
+            place = builder.inttoptr(builder.add(squares, group), _INTEGER.as_pointer())
+            builder.store(_added(builder, builder.load(most), larger), place, align=4)
+        return context.get_dummy_value()
+
+    address, number = types.uint64, types.int64
+    return types.void(address, number, number, number, address), code
+
+
+@numba.njit(nogil=True, error_model="numpy")
+def _steps(pairs: int, width: int, room: Room) -> int:
+    """How many pairs of products may be added in 32 bits, whatever two coordinates are multiplied; zero if none may.
+
+    The sum of the products of two coordinates is at most the larger of their sums of squares (Cauchy and Schwarz). So
+    where those of every coordinate are at most 2³¹ − 2¹⁶, over all groups between two carries, so are these.
+    """
+    words = -(-width // LANES) * LANES
+    _measure(_start(room.pairs), 4 * room.pairs.shape[2], pairs, words, _start(room.squares))
+    groups, together = -(-pairs // GROUP), PAIRS // GROUP
+    while together:
+        fit = True
+        for first in range(0, groups, together):
+            most = 0
+            for group in range(first, min(first + together, groups)):
+                most += 8 * (int(room.squares[group]) + GROUP)
+            fit &= most <= 2**31 - 2**16
+        if fit:
+            return together * GROUP
+        together //= 2
+    return 0
+
+
+@numba.njit(nogil=True, error_model="numpy")
+def _add_products(pairs: int, width: int, room: Room) -> None:
+    """Add the products of some pairs: of whole integers where 32 bits hold their sums, otherwise with both halves."""
+    steps = _steps(pairs, width, room)
+    if steps:
+        _add_pairs(0, pairs, width, steps, room)
+    else:
+        _add_pairs(1, pairs, width, PAIRS, room)
+        _add_pairs(2, pairs, width, PAIRS, room)
+
+
 @numba.njit(nogil=True, error_model="numpy")
 def _add_both(weights: IntArray, total: IntArray, room: Room) -> None:
     """Add the sums of products with both halves to the total."""
@@ -625,8 +712,7 @@ def _add_rows(
         for i in range(left_out, left_out + more):
             aside[i] += start
         left_out, wide = left_out + more, wide + wider
-        _add_pairs(1, (some + 1) // 2, width, PAIRS, room)
-        _add_pairs(2, (some + 1) // 2, width, PAIRS, room)
+        _add_products((some + 1) // 2, width, room)
     _add_both(weights, total, room)
     return left_out, wide
 
@@ -723,8 +809,7 @@ def _add_columns(
         for i in range(left_out, left_out + more):
             aside[i] += start
         left_out, wide = left_out + more, wide + wider
-        _add_pairs(1, (some + 1) // 2, width, PAIRS, room)
-        _add_pairs(2, (some + 1) // 2, width, PAIRS, room)
+        _add_products((some + 1) // 2, width, room)
     _add_both(weights, total, room)
     return left_out, wide
 

@@ -196,6 +196,49 @@ def test_the_largest_sums_of_halves_fit(other: int) -> None:
     assert [count * -32_768 * cell for cell in (-32_768, other, -32_768)] == compiled_gram(values, promise(norm))[0][:3]
 
 
+def in_groups(squares: NDArray[Any], rows: int) -> int:
+    """The largest sum of squares of a coordinate over so many rows, one group after the other."""
+    return max(int(squares[start : start + rows].sum(axis=0).max()) for start in range(0, len(squares), rows))
+
+
+@pytest.mark.parametrize("pairs", [1, 3, 4, 5, 127, PAIRS])
+@pytest.mark.parametrize("width", [17, 24, 25, 100])
+@pytest.mark.parametrize("most", [40, 900, 3000, 6000, 11_000, 16_000, 32_767, 32_768])
+def test_steps_are_as_many_as_sums_of_squares_allow(pairs: int, width: int, most: int) -> None:
+    """Integers of both signs, of which some coordinates are larger than others, and the last the largest."""
+    random, room = np.random.default_rng(pairs + most), kernels.Room.of(width)
+    sizes = np.append(random.integers(1, most, width - 1), most)
+    integers = np.clip((random.uniform(-1, 1, (2 * pairs, width)) * sizes).astype(np.int64), -32_768, 32_767)
+    integers[:4, -1] = max(-most, -32_768)
+    room.pairs[...] = 0x7FFF7FFF  # of an earlier pass
+    room.pairs[:, :, width:] = 0
+    room.pairs[0, :pairs, :width] = (integers[::2] & 0xFFFF | integers[1::2] << 16).astype(np.int32)
+    steps = kernels._steps(pairs, width, room)
+    limit, squares = 2**31 - 2**16, integers**2
+    assert steps in (0, 4, 8, 16, 32, 64, 128)
+    assert steps == 0 or in_groups(squares, 2 * steps) <= limit
+    fewest = [each for each in (128, 64, 32, 16, 8, 4) if in_groups(squares, 8) * (each // 4) <= 0.99 * limit]
+    assert steps >= max(fewest, default=0)
+
+
+@pytest.mark.parametrize("steps", [4, 8, 16, 32, 64, 128])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_largest_sums_of_whole_integers_fit(steps: int, sign: int) -> None:
+    """Coordinates of the same size in all rows, just below and beyond what so many steps allow."""
+    norm, edge = with_scale_of_one(DIM), math.isqrt((2**31 - 2**16) // (2 * steps))
+    for most in (edge - 3, edge - 1, edge, edge + 1, edge + 100, min(2 * edge, 32_000)):
+        values = np.repeat(rows_of([[most, sign * most, 1, -most + 1]]), 4 * PAIRS + 5, axis=0)
+        assert expected_gram(values, promise(norm)) == compiled_gram(values, promise(norm))
+
+
+def test_rows_that_grow_midway() -> None:
+    """Passes of all sorts one behind the other."""
+    norm = with_scale_of_one(DIM)
+    values = np.random.default_rng(3).integers(-1, 1, (12 * 2 * PAIRS, DIM), endpoint=True).astype(np.float64)
+    values *= np.geomspace(1, 32_000, len(values)).astype(np.int64)[:, None] * (np.arange(DIM) < 4)
+    assert expected_gram(values, promise(norm)) == compiled_gram(values, promise(norm))
+
+
 def test_a_pass_is_as_long_as_32_bits_allow() -> None:
     assert 2 * PAIRS * 2**15 * (HALF - 1) < 2**31
     assert 2 * (PAIRS + 1) * 2**15 * (HALF - 1) > 2**31
