@@ -231,6 +231,21 @@ def test_the_largest_sums_of_whole_integers_fit(steps: int, sign: int) -> None:
         assert expected_gram(values, promise(norm)) == compiled_gram(values, promise(norm))
 
 
+@pytest.mark.parametrize(
+    ("column", "too_much"),
+    [
+        ([16_383] * 7 + [16_390], 2**16 - 32_725),
+        ([16_336, 16_432, 16_323, 16_306, 16_317, 16_453, 16_443, 16_459], 1),  # less if squares are rounded down
+    ],
+)
+def test_there_is_room_beside_sums_of_squares_for_what_a_carry_leaves(column: list[int], too_much: int) -> None:
+    """Sixteen bits of a sum stay where it was when the others are carried over; here they are all ones."""
+    assert too_much == sum(cell**2 for cell in column) - (2**31 - 2**16)
+    values = rows_of([[255, 257], *([[0]] * 7), *([cell, cell] for cell in column)])
+    norm = with_scale_of_one(DIM)
+    assert expected_gram(values, promise(norm)) == compiled_gram(values, promise(norm))
+
+
 def test_rows_that_grow_midway() -> None:
     """Passes of all sorts one behind the other."""
     norm = with_scale_of_one(DIM)
