@@ -347,15 +347,18 @@ def test_memory_that_is_given_back_is_not_read() -> None:
     assert (0, "") == (done.returncode, done.stderr)
 
 
-def test_rows_that_are_written_to_meanwhile_are_never_too_long() -> None:
-    """A row is read once more when it is scaled down; another thread makes it longer and shorter all the time."""
+@pytest.mark.parametrize("in_one_direction", [False, True])
+def test_rows_that_are_written_to_meanwhile_are_never_too_long(in_one_direction: bool) -> None:
+    """A row is read once more when it is scaled down, or when 16 bits do not hold it; another thread makes it longer and
+    shorter all the time."""
     dim, count = 1000, 4
     rows, values, stop = promise(dim=dim), np.zeros((count, dim)), Event()
+    cells, size = (values[:, -1:], 1.0) if in_one_direction else (values, math.sqrt(dim))
 
     def write() -> None:
         while not stop.is_set():
-            values[...] = 1.2 / math.sqrt(dim)
-            values[...] = 900.0 / math.sqrt(dim)
+            cells[...] = 1.2 / size
+            cells[...] = 900.0 / size
 
     with compiler(True), ThreadPoolExecutor(1) as pool:
         writing = pool.submit(write)
@@ -367,6 +370,43 @@ def test_rows_that_are_written_to_meanwhile_are_never_too_long() -> None:
         finally:
             stop.set()
         writing.result()
+
+
+def test_nothing_is_read_beyond_the_last_cell() -> None:
+    """Cells at the end of a page, with one behind it that nobody may read."""
+    code = (
+        "import ctypes, math, mmap\n"
+        "import numpy as np\n"
+        "from dpframe import kernels, lattice\n"
+        "page = mmap.PAGESIZE\n"
+        "memory = mmap.mmap(-1, 65 * page)\n"
+        "start = ctypes.addressof(ctypes.c_char.from_buffer(memory))\n"
+        "protect = getattr(ctypes.CDLL(None), 'mprotect', lambda *_: 0)\n"
+        "assert protect(ctypes.c_void_p(start + 64 * page), ctypes.c_size_t(page), 0) == 0\n"
+        "def at_the_end(values):\n"
+        "    found = np.frombuffer(memory, dtype=values.dtype, count=values.size, offset=64 * page - values.nbytes)\n"
+        "    found = found.reshape(values.shape)\n"
+        "    found[...] = values\n"
+        "    return found\n"
+        "for dtype in (np.float32, np.float64):\n"
+        "    for count, dim in ((1, 17), (3, 20), (5, 24), (257, 31), (259, 100)):\n"
+        "        rows = np.random.default_rng(dim).standard_normal((count, dim)).astype(dtype) / dim\n"
+        "        how = lattice.steps_per_unit(dim, 1.0), lattice.inner_radius(dim), np.ones(dim, dtype=np.int64)\n"
+        "        for way in ('rows', 'columns'):\n"
+        "            total, aside = np.zeros((dim, dim), dtype=np.int64), np.zeros(count, dtype=np.int64)\n"
+        "            room = total, aside, np.zeros((count, dim))\n"
+        "            if way == 'rows':\n"
+        "                found = kernels.add_rows(at_the_end(rows), *how, *room)\n"
+        "            else:\n"
+        "                strips = at_the_end(np.ascontiguousarray(rows.T))\n"
+        "                places = np.array([strip.ctypes.data for strip in strips], dtype=np.uint64)\n"
+        "                single, images = np.full(dim, dtype is np.float32), np.array([[0, 1, -1, 1, math.nan]] * dim)\n"
+        "                found = kernels.add_columns(places, single, count, images, *how, *room)\n"
+        "            assert found == (0, 0)\n"
+        "            assert (total == lattice.gram(lattice.integer_rows(rows, 1.0)[0])).all()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (0, "") == (done.returncode, done.stderr)
 
 
 def test_other_statistics_see_the_rows_themselves() -> None:
