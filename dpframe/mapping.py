@@ -212,10 +212,12 @@ def _level_rounder(category: Category, cells: NDArray[Any], scale: float) -> Rou
 
     def round_some(tile: slice, integers: NDArray[Any]) -> bool:
         values = category.map(cells[tile]).T
-        with np.errstate(invalid="ignore"):
-            integers[:, : values.shape[1]] = np.rint(values * scale)
+        complete = not np.isnan(values[0]).any()
+        if integers.dtype != np.float64:
+            np.nan_to_num(values, copy=False)
+        integers[:, : values.shape[1]] = np.rint(values * scale)
         integers[:, values.shape[1] :] = 0
-        return not np.isnan(values[0]).any()
+        return complete
 
     return round_some
 
@@ -268,7 +270,7 @@ class _Columns:
         count, dim = len(cells[0]), self.rows.known_dim
         if len(cells) != len(self.names):
             raise IndexError(f"a block of {len(cells)} columns, where {len(self.names)} were promised")
-        if any(len(column) != count for column in cells):
+        if any(column.shape != (count,) for column in cells):
             raise IndexError("the columns of a block have different lengths")
         kernels = compiler.kernels(self.kind, count * dim)
         rounders = None if kernels is None else self._rounders(cells, kernels)
@@ -315,7 +317,7 @@ class _Columns:
         found = _Strips.of(strips)
 
         def values(aside: IntArray) -> FloatArray:
-            return self._values([column[aside] for column in cells], slice(None))[0]
+            return self._values([column[aside] for column in cells], slice(None), "rows aside")[0]
 
         add = partial(compiled, *found.at(slice(None)), self.images)
         narrow.add_but_some(add, len(cells[0]), self.rows, values, total)
@@ -337,10 +339,10 @@ class _Columns:
         contributes at most 1 to the square of a length, so they are unless a cell is lost."""
         return complete and self.rows.norm is None
 
-    def _values(self, cells: Sequence[NDArray[Any]], tile: slice) -> tuple[FloatArray, bool]:
-        """Coordinates of some rows, and whether all of them are numbers."""
+    def _values(self, cells: Sequence[NDArray[Any]], tile: slice, use: str = "coordinates") -> tuple[FloatArray, bool]:
+        """Coordinates of some rows, in memory that is kept for a use, and whether all of them are numbers."""
         some = [column[tile] for column in cells]
-        mapped = self.scratch.array("coordinates", len(some[0]), self.rows.known_dim, by_columns=True)  # as cells come
+        mapped = self.scratch.array(use, len(some[0]), self.rows.known_dim, by_columns=True)  # as cells come
         values, complete = mapped.T, True
         with np.errstate(over="ignore", invalid="ignore"):
             for which, here, part in self.parts:

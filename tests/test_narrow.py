@@ -196,6 +196,14 @@ def test_arrays_of_other_columns_are_not_read(said: Any, compiled: bool, count: 
         one_chunk(mapping.mapper(promise(**said), Scratch()))(np.ones((3, count)))
 
 
+@pytest.mark.parametrize("said", [{}, {"norm": 2.0}])
+@pytest.mark.parametrize("shape", [(5, 1), (5, 2), (5, 0)])
+def test_columns_of_two_dimensions_are_not_read(said: Any, shape: tuple[int, int]) -> None:
+    rows = promise(**said)
+    with compiler(True), pytest.raises(IndexError, match="lengths"):
+        one_chunk(mapping.mapper(rows, Scratch()))({**table(rows, 5), "x3": np.ones(shape)})
+
+
 @pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("lost", [dp.Column("y", -1, 1), dp.Category("y", [0, 1])])
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])

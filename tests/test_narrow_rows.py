@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from itertools import permutations
 from threading import Event
 from typing import Any
 
@@ -349,9 +350,9 @@ def test_memory_that_is_given_back_is_not_read() -> None:
 
 @pytest.mark.parametrize("in_one_direction", [False, True])
 def test_rows_that_are_written_to_meanwhile_are_never_too_long(in_one_direction: bool) -> None:
-    """A row is read once more when it is scaled down, or when 16 bits do not hold it; another thread makes it longer and
-    shorter all the time."""
-    dim, count = 1000, 4
+    """A row is read once more when it is scaled down, or when 16 bits do not hold it; another thread makes it longer
+    and shorter all the time."""
+    dim, count = 200, 16
     rows, values, stop = promise(dim=dim), np.zeros((count, dim)), Event()
     cells, size = (values[:, -1:], 1.0) if in_one_direction else (values, math.sqrt(dim))
 
@@ -363,7 +364,7 @@ def test_rows_that_are_written_to_meanwhile_are_never_too_long(in_one_direction:
     with compiler(True), ThreadPoolExecutor(1) as pool:
         writing = pool.submit(write)
         try:
-            for _ in range(3000):
+            for _ in range(4000):
                 total = zeros(rows)
                 narrow.add_rows(values, rows, kernels.add_rows, total)
                 assert np.trace(total) <= count * 2**32
@@ -384,8 +385,8 @@ def test_nothing_is_read_beyond_the_last_cell() -> None:
         "protect = getattr(ctypes.CDLL(None), 'mprotect', lambda *_: 0)\n"
         "assert protect(ctypes.c_void_p(start + 64 * page), ctypes.c_size_t(page), 0) == 0\n"
         "def at_the_end(values):\n"
-        "    found = np.frombuffer(memory, dtype=values.dtype, count=values.size, offset=64 * page - values.nbytes)\n"
-        "    found = found.reshape(values.shape)\n"
+        "    offset = 64 * page - values.nbytes\n"
+        "    found = np.frombuffer(memory, values.dtype, values.size, offset).reshape(values.shape)\n"
         "    found[...] = values\n"
         "    return found\n"
         "for dtype in (np.float32, np.float64):\n"
@@ -400,8 +401,9 @@ def test_nothing_is_read_beyond_the_last_cell() -> None:
         "            else:\n"
         "                strips = at_the_end(np.ascontiguousarray(rows.T))\n"
         "                places = np.array([strip.ctypes.data for strip in strips], dtype=np.uint64)\n"
-        "                single, images = np.full(dim, dtype is np.float32), np.array([[0, 1, -1, 1, math.nan]] * dim)\n"
-        "                found = kernels.add_columns(places, single, count, images, *how, *room)\n"
+        "                how_mapped = np.array([[0, 1, -1, 1, math.nan]] * dim)\n"
+        "                cells = places, np.full(dim, dtype is np.float32), count, how_mapped\n"
+        "                found = kernels.add_columns(*cells, *how, *room)\n"
         "            assert found == (0, 0)\n"
         "            assert (total == lattice.gram(lattice.integer_rows(rows, 1.0)[0])).all()\n"
     )
@@ -502,6 +504,35 @@ def test_columns_with_a_norm(center: bool, norm: float, count: int) -> None:
     assert np.array_equal(values, chunk.values, equal_nan=True)
     if center:
         assert np.where(np.isnan(values).any(axis=1), 0, rows.constant).tolist() == integers[:, -1].tolist()
+
+
+def test_what_statistics_see_does_not_depend_on_who_was_first() -> None:
+    """Rows that are left out are mapped once more, elsewhere."""
+    rows = normed(2.0, center=True)
+    cells = cells_of(rows, 600)
+    cells["y"][::7] = np.nan
+    with compiler(True):
+        chunk = one_chunk(mapping.mapper(rows, Scratch()))(cells)
+        total = zeros(rows)
+        values, integers = chunk.values.copy(), chunk.integers().copy()
+        chunk.add_gram(total)
+        assert np.array_equal(values, chunk.values, equal_nan=True)
+        assert integers.tolist() == chunk.integers().tolist()
+    assert expected_gram(reference_map(rows, cells), rows) == total.tolist()
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_statistics_in_any_order(order: Sequence[int]) -> None:
+    rows = normed(2.0)
+    cells = cells_of(rows, 3000)
+    cells["y"][::7] = np.nan
+    statistics = [dp.Moment(), dp.NormHistogram(edges=(0.5, 1.5, 4.0)), dp.NormHistogram(edges=(1.0, 2.0))]
+    found = {}
+    for compiled in (False, True):
+        with compiler(compiled):
+            sums = accumulate([cells], [statistics[which] for which in order], rows)
+        found[compiled] = [{name: part.tolist() for name, part in sums[each].items()} for each in statistics]
+    assert found[False] == found[True]
 
 
 def test_columns_in_one_direction_are_left_to_doubles() -> None:
