@@ -11,10 +11,11 @@ Large data goes through compiled code (`dpframe.kernels`) to lattice integers at
 
 from __future__ import annotations
 
+import gc
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from threading import Lock
@@ -80,35 +81,49 @@ class Compiler(Redacted):
     There is some for each kind of data.
     """
 
+    _expected: dict[Kind, int] = attrs.field(init=False, factory=dict)
     _seen: dict[Kind, int] = attrs.field(init=False, factory=dict)
     _kernels: dict[Kind, Any] = attrs.field(init=False, factory=dict)
     _lock: Any = attrs.field(init=False, factory=Lock)
 
     def expect(self, kind: Kind | None, cells: int) -> None:
-        """So many cells of a kind are to come."""
-        if kind is not None and cells >= COMPILED_FROM and kind not in self._kernels:
-            with self._lock:
-                if kind not in self._kernels:
-                    self._kernels[kind] = _compiled(kind)
+        """So many cells of a kind are to come. Code is loaded with the first of them, while more are read."""
+        if kind is not None:
+            self._expected[kind] = cells
 
     def kernels(self, kind: Kind | None, cells: int) -> Any:
         """The module of compiled code for so many more cells of a kind, or None where NumPy is to work on them."""
         if kind is None:
             return None
         self._seen[kind] = self._seen.get(kind, 0) + cells
-        self.expect(kind, self._seen[kind])
+        if kind not in self._kernels and max(self._seen[kind], self._expected.get(kind, 0)) >= COMPILED_FROM:
+            with self._lock:
+                if kind not in self._kernels:
+                    self._kernels[kind] = _compiled(kind)
         return self._kernels.get(kind)
 
 
 def _compiled(kind: Kind) -> Any:
     """The module, or None where it does not work, for whatever reason: the run is charged, and NumPy does the same.
     Nothing is said of it, since that would tell that there are so many cells."""
-    with suppress(Exception), warnings.catch_warnings():
+    with suppress(Exception), warnings.catch_warnings(), _no_garbage():
         warnings.simplefilter("ignore")
         kernels = import_module("dpframe.kernels")
         kernels.CHECKS[kind]()
         return kernels
     return None
+
+
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """Looking for garbage among all that an import makes, which stays, would take a fifth of its time."""
+    looked_for = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if looked_for:
+            gc.enable()
 
 
 compiler = Compiler()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import subprocess
@@ -203,7 +204,8 @@ def test_what_is_worth_compiling_is_known_from_the_promise(
     monkeypatch.setattr(mapping, "COMPILED_FROM", 100)
     monkeypatch.setattr(mapping, "compiler", found := mapping.Compiler())
     next(open_source(np.ones((5, 20)), promise).all_blocks())
-    assert kinds == list(found._kernels)
+    assert kinds == list(found._expected)
+    assert not found._kernels  # before the first cells
 
 
 class Broken:
@@ -229,6 +231,21 @@ FAILURES = [
     Mock(return_value=Broken(NotImplementedError("no compiler"))),
     Mock(return_value=Broken(RuntimeError("other integers"))),
 ]
+
+
+@pytest.mark.parametrize("collected", [False, True])
+@pytest.mark.parametrize("works", [False, True])
+def test_garbage_is_looked_for_as_before(works: bool, collected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    loading = Mock(return_value=Broken()) if works else Mock(side_effect=ImportError("no module named numba"))
+    monkeypatch.setattr(mapping, "import_module", loading)
+    monkeypatch.setattr(mapping, "COMPILED_FROM", 0)
+    before = gc.isenabled()
+    try:
+        (gc.enable if collected else gc.disable)()
+        mapping.Compiler().kernels(Kind.COLUMNS, 1)
+        assert collected is gc.isenabled()
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 @pytest.mark.parametrize("loading", FAILURES)
