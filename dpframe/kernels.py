@@ -681,6 +681,34 @@ def _add_products(pairs: int, width: int, room: Room) -> None:
 
 
 @numba.njit(nogil=True, error_model="numpy")
+def _add_some(
+    address: Any,
+    single: bool,
+    stride: int,
+    start: int,
+    count: int,
+    dim: int,
+    scale: float,
+    inner: float,
+    width: int,
+    aside: IntArray,
+    beyond: FloatArray,
+    done: tuple[int, int],
+    room: Room,
+) -> tuple[int, int]:
+    """Add the products of at most 2 · PAIRS rows, the first of which has the number ``start``; how many rows are in
+    ``aside`` and in ``beyond``, with those that were before."""
+    left_out, wide = done
+    more, wider = _to_pairs(
+        address, single, stride, count, dim, scale, inner, width > dim, aside[left_out:], beyond[wide:], room
+    )
+    for i in range(left_out, left_out + more):
+        aside[i] += start
+    _add_products((count + 1) // 2, width, room)
+    return left_out + more, wide + wider
+
+
+@numba.njit(nogil=True, error_model="numpy")
 def _add_both(weights: IntArray, total: IntArray, room: Room) -> None:
     """Add the sums of products with both halves to the total."""
     for i in range(len(weights)):
@@ -703,18 +731,12 @@ def _add_rows(
     beyond: FloatArray,
     room: Room,
 ) -> tuple[int, int]:
-    width, left_out, wide = len(weights), 0, 0
+    width, done = len(weights), (0, 0)
     for start in range(0, count, 2 * PAIRS):
         some, here = min(2 * PAIRS, count - start), address + np.uint64(start * stride)
-        more, wider = _to_pairs(
-            here, single, stride, some, dim, scale, inner, width > dim, aside[left_out:], beyond[wide:], room
-        )
-        for i in range(left_out, left_out + more):
-            aside[i] += start
-        left_out, wide = left_out + more, wide + wider
-        _add_products((some + 1) // 2, width, room)
+        done = _add_some(here, single, stride, start, some, dim, scale, inner, width, aside, beyond, done, room)
     _add_both(weights, total, room)
-    return left_out, wide
+    return done
 
 
 _HOW = (  # rows are summed
@@ -790,7 +812,7 @@ def _add_columns(
     beyond: FloatArray,
     room: Room,
 ) -> tuple[int, int]:
-    dim, width, across, left_out, wide = len(addresses), len(weights), 8 * rows.shape[1], 0, 0
+    dim, width, across, done = len(addresses), len(weights), 8 * rows.shape[1], (0, 0)
     for start in range(0, count, 2 * PAIRS):
         some = min(2 * PAIRS, count - start)
         for first in range(0, dim, LANES):
@@ -803,15 +825,9 @@ def _add_columns(
             for k in range(0, some, LANES):
                 there = _start(rows) + np.uint64(across * k + 8 * first)
                 _turn_doubles(_start(strips) + np.uint64(8 * k), 8 * 2 * PAIRS, there, across)
-        more, wider = _to_pairs(
-            _start(rows), False, across, some, dim, scale, inner, width > dim, aside[left_out:], beyond[wide:], room
-        )
-        for i in range(left_out, left_out + more):
-            aside[i] += start
-        left_out, wide = left_out + more, wide + wider
-        _add_products((some + 1) // 2, width, room)
+        done = _add_some(_start(rows), False, across, start, some, dim, scale, inner, width, aside, beyond, done, room)
     _add_both(weights, total, room)
-    return left_out, wide
+    return done
 
 
 @cache
