@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+"""Arithmetic stays IEEE's, operation by operation: nothing is contracted, reordered or approximated."""
+
 
 def compiled(*signature: Any) -> Callable[[F], F]:
     """Compile now, and keep the result on disk where that can be: not in a read-only install, nor on a full disk.
 
-    Arithmetic stays IEEE's, operation by operation: nothing is contracted, reordered or approximated. What is kept is
-    for the file of the function as it is; whoever changes the options here removes it.
+    What is kept is for the folder of the function as it is. Numba itself would look at the function's own file only,
+    and use old code where a part of it, in another file, has changed.
     """
 
     def compile_now(function: F) -> F:
         kept: Any
         try:
-            kept = numba.njit([signature], cache=True, nogil=True, error_model="numpy")(function)
+            function.__qualname__ += "-" + sources(Path(function.__code__.co_filename).parent)
+            kept = numba.njit([signature], cache=True, **_OPTIONS)(function)
         except (RuntimeError, OSError):
-            kept = numba.njit([signature], nogil=True, error_model="numpy")(function)
+            kept = numba.njit([signature], **_OPTIONS)(function)
         return cast(F, kept)
 
     return compile_now
+
+
+def compiled_part(function: F) -> F:
+    """For what compiled functions call: it is compiled with them."""
+    return cast(F, numba.njit(**_OPTIONS)(function))
+
+
+@cache
+def sources(folder: Path) -> str:
+    """Stands for all that is compiled from the modules of a folder: these, and the options of this one."""
+    digest = hashlib.sha256()
+    for file in [Path(__file__), *sorted(folder.glob("*.py"))]:
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()[:16]

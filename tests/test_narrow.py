@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 import dpframe as dp
 from dpframe import kernels, lattice, mapping, narrow
 from dpframe.accumulate import accumulate
-from dpframe.kernels import LANES, PAIRS
+from dpframe.kernels import checks, pairs
+from dpframe.kernels.room import PAIRS
+from dpframe.kernels.vectors import LANES
 from dpframe.private import Scratch
 from dpframe.sources import open_source
 from tests.test_mapping import NASTY, compiler, one_chunk, reference_integers, reference_map
@@ -279,18 +281,18 @@ def test_files_of_any_grouping(size: int, tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("what", ["round_strips", "add_strips"])
 def test_code_that_gives_other_integers_is_not_used(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    kernels.check_narrow_columns()
-    monkeypatch.setattr(kernels, what, lambda *_: True)
+    checks.check_narrow_columns()
+    monkeypatch.setattr(checks, what, lambda *_: True)
     with pytest.raises(RuntimeError, match="compiled code does not"):
-        kernels.check_narrow_columns()
+        checks.check_narrow_columns()
 
 
 @pytest.mark.parametrize("what", ["SHORT", "MODERATE"])
 def test_code_for_other_lengths_is_not_loaded(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is kept on disk as long as its own file does not change."""
+    """It is kept on disk as long as its own folder does not change."""
     monkeypatch.setattr(lattice, what, 2.0**40)
     with pytest.raises(ImportError, match="lengths"):
-        importlib.reload(kernels)
+        importlib.reload(pairs)
 
 
 def test_narrow_rows_are_not_printed() -> None:

@@ -20,7 +20,10 @@ from numpy.typing import NDArray
 import dpframe as dp
 from dpframe import kernels, lattice, mapping, narrow
 from dpframe.accumulate import accumulate
-from dpframe.kernels import HALF, PAIRS
+from dpframe.kernels import checks
+from dpframe.kernels.pairs import HALF
+from dpframe.kernels.products import fitting_steps
+from dpframe.kernels.room import PAIRS, Room
 from dpframe.narrow import Kind
 from dpframe.private import Chunk, Scratch
 from dpframe.sources import open_source
@@ -205,14 +208,14 @@ def in_groups(squares: NDArray[Any], rows: int) -> int:
 @pytest.mark.parametrize("most", [40, 900, 3000, 6000, 11_000, 16_000, 32_767, 32_768])
 def test_steps_are_as_many_as_sums_of_squares_allow(pairs: int, width: int, most: int) -> None:
     """Integers of both signs, of which some coordinates are larger than others, and the last the largest."""
-    random, room = np.random.default_rng(pairs + most), kernels.Room.of(width)
+    random, room = np.random.default_rng(pairs + most), Room.of(width)
     sizes = np.append(random.integers(1, most, width - 1), most)
     integers = np.clip((random.uniform(-1, 1, (2 * pairs, width)) * sizes).astype(np.int64), -32_768, 32_767)
     integers[:4, -1] = max(-most, -32_768)
     room.pairs[...] = 0x7FFF7FFF  # of an earlier pass
     room.pairs[:, :, width:] = 0
     room.pairs[0, :pairs, :width] = (integers[::2] & 0xFFFF | integers[1::2] << 16).astype(np.int32)
-    steps = kernels._steps(pairs, width, room)
+    steps = fitting_steps(pairs, width, room)
     limit, squares = 2**31 - 2**16, integers**2
     assert steps in (0, 4, 8, 16, 32, 64, 128)
     assert steps == 0 or in_groups(squares, 2 * steps) <= limit
@@ -453,15 +456,15 @@ def test_the_widest_rows() -> None:
 @pytest.mark.parametrize(
     ("what", "check"),
     [
-        ("add_rows", kernels.check_rows),
-        ("add_columns", kernels.check_normed_columns),
-        ("round_strips", kernels.check_normed_columns),
+        ("add_rows", checks.check_rows),
+        ("add_columns", checks.check_normed_columns),
+        ("round_strips", checks.check_normed_columns),
     ],
 )
 def test_code_that_gives_other_sums_is_not_used(
     what: str, check: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check()
-    monkeypatch.setattr(kernels, what, lambda *_: (0, 0))
+    monkeypatch.setattr(checks, what, lambda *_: (0, 0))
     with pytest.raises(RuntimeError, match="compiled code does not"):
         check()

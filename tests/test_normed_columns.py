@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import dpframe as dp
 from dpframe import mapping
 from dpframe.accumulate import accumulate
-from dpframe.kernels import PAIRS
+from dpframe.kernels.room import PAIRS
 from dpframe.private import Scratch
 from tests.test_mapping import compiler, one_chunk, reference_integers, reference_map
 from tests.test_narrow import promise as narrow_promise
