@@ -20,6 +20,7 @@ from dpframe.interfaces import Statistic
 from dpframe.lattice import IntArray
 from dpframe.mapping import mapper
 from dpframe.private import Chunk, Parts, Redacted, Scratch
+from dpframe.quiet import quietly
 from dpframe.rows import Rows
 
 LIMB_BITS = 62
@@ -36,7 +37,8 @@ _LOW = (1 << LIMB_BITS) - 1
 
 def accumulate(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows) -> dict[Statistic, Parts]:
     """Exact totals of the statistics over all blocks of raw rows, on the cores of this machine."""
-    return totals(blocks, statistics, rows).exact()
+    with quietly():
+        return totals(blocks, statistics, rows).exact()
 
 
 def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows) -> Totals:

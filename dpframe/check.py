@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99, 1.0)
 
+KEPT = 1 << 20
+"""So many different lengths are kept as they are; more are rounded to as many digits as this allows."""
+
 
 @attrs.frozen(kw_only=True)
 class ColumnCheck:
@@ -40,7 +43,7 @@ class DataCheck(Printable):
             where the promise has no ``person``. What follows is about the others.
         dropped: how many have a non-finite entry without a public value, and contribute nothing.
         shortened: how many are longer than the promised norm, and are scaled down; None where the norm is released.
-        norms: quantiles of the length of the rows.
+        norms: quantiles of the length of the rows; to some four digits where there are more than a million.
         columns: the fit of each declared column.
     """
 
@@ -66,32 +69,76 @@ def check(data: Any, rows: Rows) -> DataCheck:
     """
     source = open_source(data, rows)
     rows = rows.bind(source.dim)
-    norms: list[FloatArray] = []
+    norms, counted, dropped = Lengths(), 0, 0
     shortened = None if rows.released_norm is not None else 0
     counts = {column.name: np.zeros(3, dtype=np.int64) for column in rows.columns or ()}
     for raw in source.blocks():
         mapped = rows.map(raw).astype(np.float64)
         lengths = _lengths(mapped)
-        norms.append(lengths)
+        kept = lengths[np.isfinite(lengths)]
+        norms.add(kept)
+        counted, dropped = counted + len(lengths), dropped + len(lengths) - len(kept)
         if shortened is not None:
             longest = rows.length * (lattice.RADIUS / lattice.inner_radius(source.dim))
             shortened += int((lengths > longest).sum())
         cells = list(raw.T) if isinstance(raw, np.ndarray) else [raw[column.name] for column in rows.columns or ()]
         for column, values in zip(rows.columns or (), cells, strict=False):
             counts[column.name] += _fit(column, values)
-    lengths = np.concatenate(norms) if norms else np.zeros(0)
-    kept = lengths[np.isfinite(lengths)]
     return DataCheck(
         rows=source.meter.rows,
-        uncounted=None if rows.person is None else source.meter.rows - len(lengths),
-        dropped=len(lengths) - len(kept),
+        uncounted=None if rows.person is None else source.meter.rows - counted,
+        dropped=dropped,
         shortened=shortened,
-        norms={q: float(np.quantile(kept, q)) for q in QUANTILES} if len(kept) else {},
+        norms={q: norms.quantile(q) for q in QUANTILES} if counted > dropped else {},
         columns=tuple(
             ColumnCheck(name=name, missing=int(missing), below=int(below), above=int(above))
             for name, (missing, below, above) in counts.items()
         ),
     )
+
+
+class Lengths:
+    """Quantiles of any number of lengths, in bounded memory."""
+
+    def __init__(self) -> None:
+        self._bits = 52  # of a length that are kept, behind the first
+        self._values: FloatArray = np.zeros(0)
+        self._counts: IntArray = np.zeros(0, dtype=np.int64)
+        self._waiting: list[FloatArray] = []
+
+    def add(self, lengths: FloatArray) -> None:
+        """More lengths, all of them finite."""
+        self._waiting.append(lengths)
+        if sum(map(len, self._waiting)) >= KEPT:
+            self._merge()
+
+    def quantile(self, share: float) -> float:
+        """The length that this share of them is below, on the line between the two next to it."""
+        self._merge()
+        ends = np.cumsum(self._counts)
+        place = share * float(ends[-1] - 1)
+        low, high = (self._values[np.searchsorted(ends, rank, side="right")] for rank in (place // 1, -(-place // 1)))
+        return float(low + (high - low) * (place % 1))
+
+    def _merge(self) -> None:
+        values = np.concatenate([self._values, *self._waiting])
+        counts = np.append(self._counts, np.ones(len(values) - len(self._counts), dtype=np.int64))
+        self._waiting = []
+        while True:
+            values, places = np.unique(_rounded(values, self._bits), return_inverse=True)
+            counts = np.bincount(places, counts).astype(np.int64)
+            if len(values) <= KEPT:
+                break
+            self._bits = min(self._bits, 22) - 2
+        self._values, self._counts = values, counts
+
+
+def _rounded(lengths: FloatArray, bits: int) -> FloatArray:
+    """Lengths to the nearest with so many bits behind the first."""
+    if bits == 52:
+        return lengths
+    dropped = 52 - bits
+    return ((lengths.view(np.int64) + (1 << (dropped - 1))) >> dropped << dropped).view(np.float64)
 
 
 def _lengths(mapped: FloatArray) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any, TypeVar, cast
 import numba
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+logging.getLogger("numba").setLevel(logging.WARNING)  # what it compiles, it would tell: large data is
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 """Arithmetic stays IEEE's, operation by operation: nothing is contracted, reordered or approximated."""
@@ -28,7 +31,7 @@ def compiled(*signature: Any) -> Callable[[F], F]:
         try:
             function.__qualname__ += "-" + sources(Path(function.__code__.co_filename).parent)
             kept = numba.njit([signature], cache=True, **_OPTIONS)(function)
-        except (RuntimeError, OSError):
+        except Exception:  # whatever Numba meets where it keeps things; if it cannot compile, it says so again
             kept = numba.njit([signature], **_OPTIONS)(function)
         return cast(F, kept)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import gc
 import math
-import warnings
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -91,6 +91,10 @@ class Compiler(Redacted):
         if kind is not None:
             self._expected[kind] = cells
 
+    def unlock(self) -> None:
+        """For a process that was forked while another thread, which it does not have, was loading."""
+        self._lock = Lock()
+
     def kernels(self, kind: Kind | None, cells: int) -> Any:
         """The module of compiled code for so many more cells of a kind, or None where NumPy is to work on them."""
         if kind is None:
@@ -106,8 +110,7 @@ class Compiler(Redacted):
 def _compiled(kind: Kind) -> Any:
     """The module, or None where it does not work, for whatever reason: the run is charged, and NumPy does the same.
     Nothing is said of it, since that would tell that there are so many cells."""
-    with suppress(Exception), warnings.catch_warnings(), _no_garbage():
-        warnings.simplefilter("ignore")
+    with suppress(Exception), _no_garbage():
         kernels = import_module("dpframe.kernels")
         kernels.CHECKS[kind]()
         return kernels
@@ -127,6 +130,9 @@ def _no_garbage() -> Iterator[None]:
 
 
 compiler = Compiler()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=compiler.unlock)
 
 
 @attrs.frozen(eq=False)
@@ -152,8 +158,10 @@ class _Numbers:
         """The coordinates of these cells, a row of ``values`` for each column; whether all of them are numbers."""
         complete = True
         for target, found in zip(values, cells, strict=True):
-            target[...] = found
+            target[...] = found  # and the cells are not looked at again: somebody may write to them
         least, most = values.min(axis=1), values.max(axis=1)  # not a number where one of the cells is none
+        unknown = np.flatnonzero(~(np.isfinite(least) & np.isfinite(most))).tolist()
+        lost = {i: ~np.isfinite(values[i]) for i in unknown}
         values -= self.columns[:, :1]
         values *= self.columns[:, 1:2]
         above, below = least >= self.low, most <= self.high
@@ -163,8 +171,8 @@ class _Numbers:
                 np.maximum(values[i], low, out=values[i])
             if not below[i]:
                 np.minimum(values[i], high, out=values[i])
-            if not (np.isfinite(least[i]) and np.isfinite(most[i])):
-                values[i, _not_finite(cells[i])] = missing
+            if i in lost:
+                values[i, lost[i]] = missing
                 complete &= math.isfinite(missing)
         return complete
 

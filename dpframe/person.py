@@ -198,8 +198,8 @@ def _refused(holds: str) -> DataError:
 def check_type(types: Any, found: Any, holds: str) -> None:
     """Refuse an Arrow column that cannot hold ids."""
     text = (types.is_string, types.is_large_string, types.is_string_view)
-    other = (types.is_null, types.is_integer, types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
-    if not any(fits(found) for fits in (*text, *other)):
+    binary = (types.is_binary, types.is_large_binary, types.is_fixed_size_binary, types.is_binary_view)
+    if not any(fits(found) for fits in (*text, *binary, types.is_null, types.is_integer)):
         raise _refused(holds)
 
 

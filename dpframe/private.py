@@ -46,14 +46,14 @@ class Scratch(Redacted):
     """Memory that one worker uses again for every block: fresh pages would cost as much as the arithmetic on them."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, NDArray[Any]] = {}
+        self._kept: dict[tuple[str, Any], NDArray[Any]] = {}
 
     def array(self, use: str, rows: int, columns: int, *, by_columns: bool, dtype: Any = np.float64) -> NDArray[Any]:
         """An array (rows, columns) with any content, in Fortran order if by columns; it ends the last of that use."""
-        size = rows * columns
-        if use not in self._kept or self._kept[use].size < size:
-            self._kept[use] = np.empty(size, dtype=dtype)
-        flat = self._kept[use][:size]
+        size, key = rows * columns, (use, dtype)
+        if key not in self._kept or self._kept[key].size < size:
+            self._kept[key] = np.empty(size, dtype=dtype)
+        flat = self._kept[key][:size]
         return flat.reshape(columns, rows).T if by_columns else flat.reshape(rows, columns)
 
     def integers(self, count: int, rows: Rows, *, by_columns: bool) -> FloatArray:

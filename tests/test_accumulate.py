@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import pickle
 from collections.abc import Mapping
 from typing import Any
@@ -37,6 +38,17 @@ class Cells(dp.Statistic):
 
     def partial(self, chunk: dp.Chunk) -> Mapping[str, Any]:
         return {"sum": chunk.values.sum(axis=0).astype(np.int64)}
+
+
+@pytest.mark.parametrize("start", [2**63 - 5 * 2**32, -(2**63) + 5 * 2**32])
+@pytest.mark.parametrize("rows", [ROWS, attrs.evolve(ROWS, center=True)], ids=["plain", "centred"])
+def test_a_moment_says_how_much_it_adds(rows: dp.Rows, start: int) -> None:
+    """Many rows as long as they may be, to a sum that is next to overflowing."""
+    sums, chunk = {"moment": ExactSum((rows.width, rows.width))}, dp.Chunk(rows, np.full((1000, 2), math.sqrt(0.5)))
+    sums["moment"].add(np.full((rows.width, rows.width), start))
+    dp.Moment().add_to(chunk, sums)
+    added = dp.Moment().partial(chunk)["moment"]
+    assert [[start + entry for entry in row] for row in added.tolist()] == sums["moment"].exact().tolist()
 
 
 def of(parts: list[list[int]]) -> Totals:

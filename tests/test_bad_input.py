@@ -1,5 +1,6 @@
 """Bad input: one clear error each, before anything is charged, read or drawn, without a data value."""
 
+import io
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -176,6 +177,13 @@ class OwnSparse(sparse.csr_array[Any]):
     """A sparse array from another module than scipy's."""
 
 
+def finished() -> Iterator[Any]:
+    """A generator that was read before."""
+    chunks = (chunk for chunk in [TABLE])
+    assert 1 == len(list(chunks))
+    return chunks
+
+
 def structured(*fields: tuple[str, Any]) -> np.ndarray[Any, Any]:
     return np.zeros(ROWS, dtype=list(fields))
 
@@ -222,6 +230,10 @@ BAD_DATA = [
     pytest.param(PLAIN, iter([TABLE]), ("dim=",), id="generator without dim"),
     pytest.param(PLAIN, Counted(TABLE), ("dim=",), id="iterable without dim"),
     pytest.param(PLAIN, [], ("dim=",), id="no chunks and no dim"),
+    pytest.param(rows(dim=2), finished(), ("the generator was read before", "anew"), id="finished generator"),
+    pytest.param(rows(dim=2), io.BytesIO(b"x"), ("BytesIO cannot be read", "path"), id="bytes of a file"),
+    pytest.param(rows(dim=2), io.StringIO("x"), ("StringIO cannot be read", "path"), id="text of a file"),
+    pytest.param(rows(dim=2), range(3), ("a range cannot be read",), id="range"),
     pytest.param(PLAIN, structured(("age", float)), ("named columns", "dp.Rows(columns="), id="table, plain rows"),
     pytest.param(PLAIN, {"age": AGES}, ("named columns", "dp.Rows(columns="), id="mapping, plain rows"),
     pytest.param(COLUMNS, {"age": AGES}, ("no column 'hours'", "it has: age"), id="missing column"),

@@ -215,6 +215,86 @@ def test_a_broken_page_is_found_after_the_charge_and_tells_nothing(tmp_path: Pat
     assert 1 == watch.charges
 
 
+@pytest.mark.parametrize("as_dataset", [False, True])
+def test_checksums_are_compared(as_dataset: bool, tmp_path: Path, watch: Watch) -> None:
+    """A page that can be read, and holds something else than was written."""
+    path = tmp_path / "0.parquet"
+    how = {"compression": "none", "use_dictionary": False, "data_page_size": 10_000, "write_page_checksum": True}
+    pq.write_table(pa.table({"age": np.linspace(0.0, 100.0, 50_000)}), path, **how)
+    chunk = pq.ParquetFile(path).metadata.row_group(0).column(0)
+    with path.open("r+b") as file:
+        file.seek(chunk.data_page_offset + chunk.total_compressed_size // 2)
+        file.write(bytes(100))
+    assert 50_000 == pq.read_table(path).num_rows
+    with pytest.raises(dp.ReleaseFailed, match="stands"):
+        ONE_PASS.run(ds.dataset(tmp_path) if as_dataset else tmp_path)
+    assert 1 == watch.charges
+
+
+# -- directories -------------------------------------------------------------------------------------------------------
+
+
+def ages_in(folder: Path, *counts: int) -> Path:
+    folder.mkdir(parents=True)
+    for number, count in enumerate(counts):
+        pq.write_table(pa.table({"age": np.zeros(count)}), folder / f"{number}.parquet")
+    return folder
+
+
+def test_links_are_followed_and_bookkeeping_is_not(tmp_path: Path) -> None:
+    here = ages_in(tmp_path / "here" / "year=2025", 1, 2).parent
+    (here / "elsewhere").symlink_to(ages_in(tmp_path / "there", 4))
+    (here / "one.parquet").symlink_to(ages_in(tmp_path / "file", 8) / "0.parquet")
+    (here / "_SUCCESS").touch()
+    ages_in(here / ".hidden", 16)
+    ages_in(here / "_temporary" / "0", 32)
+    assert 15 == dp.check(here, AGE).rows
+
+
+def in_a_circle(folder: Path) -> None:
+    (folder / "below").mkdir()
+    (folder / "below" / "again").symlink_to(folder)
+
+
+def to_nowhere(folder: Path) -> None:
+    (folder / "2.parquet").symlink_to(folder / "gone.parquet")
+
+
+def a_pipe(folder: Path) -> None:
+    os.mkfifo(folder / "2.parquet")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (in_a_circle, "is a link to one that it is in"),
+        (to_nowhere, r"'2\.parquet', in the directory of Parquet files, is no file, or a link to none"),
+        (a_pipe, r"'2\.parquet', in the directory of Parquet files, is no file, or a link to none"),
+    ],
+)
+def test_rows_of_a_directory_are_not_left_out_silently(
+    change: Callable[[Path], None], words: str, tmp_path: Path, watch: Watch
+) -> None:
+    change(ages_in(tmp_path / "here", 1, 2))
+    with pytest.raises(dp.DataError, match=words):
+        ONE_PASS.run(tmp_path / "here")
+    assert (0, 0, 0) == watch.counts
+
+
+def test_a_directory_that_may_not_be_looked_at(tmp_path: Path, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    locked, listed = ages_in(tmp_path / "here" / "locked", 1), Path.iterdir
+
+    def denied(path: Path) -> Any:
+        if path == locked:
+            raise PermissionError
+        return listed(path)
+
+    monkeypatch.setattr(Path, "iterdir", denied)
+    with pytest.raises(dp.DataError, match=r"'locked', in the directory of Parquet files.* \(PermissionError\)"):
+        ONE_PASS.run(tmp_path / "here")
+    assert (0, 0, 0) == watch.counts
+
+
 @pytest.mark.parametrize(
     ("columns", "words"),
     [

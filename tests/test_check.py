@@ -1,6 +1,7 @@
 """dp.check: figures of the raw data for its steward, marked NOT PRIVATE."""
 
 import math
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,25 @@ def split(table: dict[str, Any]) -> list[dict[str, Any]]:
 )
 def test_any_source(source: Any) -> None:
     assert dp.check(TABLE, rows()) == dp.check(source, rows())
+
+
+def test_quantiles_of_very_many_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In memory that does not grow with them: exact while they are few, and nearly so beyond."""
+    module = import_module("dpframe.check")
+    monkeypatch.setattr(module, "KEPT", 1000)
+    random = np.random.default_rng(5)
+    for count, error in [(999, 1e-12), (100_000, 2**-7)]:
+        lengths, drawn = module.Lengths(), random.lognormal(size=count)
+        for block in np.array_split(drawn, 7):
+            lengths.add(block)
+            assert len(lengths._values) <= 1000
+        assert {q: pytest.approx(np.quantile(drawn, q), rel=error) for q in module.QUANTILES} == {
+            q: lengths.quantile(q) for q in module.QUANTILES
+        }
+    doubled = module.Lengths()
+    for _ in range(500):
+        doubled.add(np.array([1.0, 2.0, 4.0]))
+    assert [1.0, 2.0, 4.0] == [doubled.quantile(q) for q in (0.1, 0.5, 1.0)]
 
 
 @pytest.mark.parametrize("data", [np.zeros((0, 2)), np.full((3, 2), NAN)], ids=["no rows", "nothing but missing cells"])

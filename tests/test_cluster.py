@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -216,10 +217,10 @@ WRONG: dict[str, tuple[dp.Rows, Callable[[], Any], str]] = {
         lambda: second(lambda part: part.assign(age=WORD)),
         r"partition 1 is not what the collection said: column 'age' holds \w+ instead of float64",
     ),
-    "frame, other numbers": (
+    "frame, dates": (
         COLUMNS,
-        lambda: second(lambda part: part.assign(age=1)),
-        "partition 1 is not what the collection said: column 'age' holds int64 instead of float64",
+        lambda: second(lambda part: part.assign(age=np.datetime64("2026-01-01"))),
+        r"partition 1 is not what the collection said: column 'age' holds datetime64\[\w+\] instead of float64",
     ),
     "array, other type": (
         PLAIN,
@@ -246,6 +247,18 @@ def test_a_partition_that_is_not_what_was_said(watch: Watch, rows: dp.Rows, make
     assert 1 == watch.charges
     assert [] == [secret for secret in SECRETS if secret in str(caught.value)]
     assert (None, None) == (caught.value.__cause__, caught.value.__context__)
+
+
+def test_warnings_of_tasks_are_not_shown() -> None:
+    def warning(part: Any) -> Any:
+        warnings.warn("how large it is", UserWarning, stacklevel=1)
+        return part
+
+    loud = da.from_array(array(), chunks=(40, 4)).map_blocks(warning, meta=np.zeros((0, 0)))
+    with warnings.catch_warnings(record=True) as shown, dask.config.set(scheduler="synchronous"):
+        warnings.simplefilter("always")
+        plan().run(loud)
+    assert [] == shown
 
 
 def test_another_number_of_rows_in_the_second_pass() -> None:

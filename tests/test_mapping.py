@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -262,10 +263,64 @@ def test_what_cannot_be_compiled_is_mapped_by_numpy(loading: Mock, monkeypatch: 
     assert "<Compiler: private>" == repr(mapping.compiler)
 
 
-def test_warnings_of_loading_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mapping, "import_module", Mock(return_value=(found := Broken())))
+def test_warnings_of_loading_are_not_shown(monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder) -> None:
+    rows = dp.Rows(columns=[dp.Column("x", -1, 1)], neighbors="add-remove")
+    loading = Mock(return_value=Broken(RuntimeError("other integers")))
+    monkeypatch.setattr(mapping, "import_module", loading)
     monkeypatch.setattr(mapping, "COMPILED_FROM", 0)
-    assert found is mapping.Compiler().kernels(Kind.COLUMNS, 1)  # a warning would be an error
+    monkeypatch.setattr(mapping, "compiler", mapping.Compiler())
+    filters = list(warnings.filters)
+    accumulate([{"x": np.zeros(10)}], [dp.Moment()], rows)
+    assert 1 == loading.call_count
+    assert ([], filters) == (list(recwarn), list(warnings.filters))
+
+
+def test_nothing_is_logged_of_loading(tmp_path: Path) -> None:
+    code = (
+        "import logging, numpy as np, dpframe as dp\n"
+        "from dpframe import mapping\n"
+        "from dpframe.accumulate import accumulate\n"
+        "logging.basicConfig(level=logging.DEBUG)\n"
+        "mapping.COMPILED_FROM = 0\n"
+        "rows = dp.Rows(columns=[dp.Column('x', -1, 1)], neighbors='add-remove')\n"
+        "accumulate([{'x': np.zeros(10)}], [dp.Moment()], rows)\n"
+        "print(list(mapping.compiler._kernels.values()) != [None])\n"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}  # where nothing is yet
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert ("True\n", "") == (done.stdout, done.stderr)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_process_that_is_forked_while_code_is_loaded_does_not_wait_for_it() -> None:
+    code = (
+        "import os\n"
+        "from dpframe import mapping, narrow\n"
+        "mapping.COMPILED_FROM = 0\n"
+        "mapping.compiler._lock.acquire()\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    mapping.compiler.kernels(narrow.Kind.COLUMNS, 1)\n"
+        "    os._exit(0)\n"
+        "print(os.waitpid(child, 0)[1])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert "0\n" == done.stdout
+
+
+def test_cells_that_are_written_to_meanwhile_are_looked_at_once() -> None:
+    """A cell is no number when it is copied, and is one right after that."""
+    cells = np.array([0.25, math.nan, 0.75])
+
+    class Room(np.ndarray):
+        def min(self, *how: Any, **more: Any) -> Any:  # the first thing that is asked of the copy
+            cells[1] = 0.25
+            return super().min(*how, **more)
+
+    values = np.zeros((1, 3)).view(Room)
+    assert mapping._Numbers.of([dp.Column("x", -1, 1, missing=0.5)]).fill(values, [cells])
+    assert [[0.25, 0.5, 0.75]] == values.tolist()
+    assert [0.25, 0.25, 0.75] == cells.tolist()
 
 
 @pytest.mark.parametrize(
@@ -310,7 +365,7 @@ def test_coordinates_are_mapped_when_a_statistic_asks_for_them() -> None:
         scratch = Scratch()
         chunk = one_chunk(mapper(rows, scratch))(table)
         assert 3 == len(chunk.integers())
-        assert {"integers"} == set(scratch._kept)
+        assert {"integers"} == {use for use, _ in scratch._kept}
         assert reference_map(rows, table).tolist() == chunk.values.tolist()
         assert chunk.values is chunk.values
         with pytest.raises(ValueError, match="read-only"):

@@ -159,6 +159,8 @@ def test_the_integers_are_those_of_one_row_after_the_other(center: bool, count: 
     assert exact(expected.T.astype(np.int64)) == total.tolist()
     assert expected.tolist() == chunk.integers().tolist()
     assert values.tolist() == chunk.values.tolist()
+    chunk.add_gram(again := np.zeros_like(total))  # the strips are still there
+    assert total.tolist() == again.tolist()
 
 
 def other_ways(cells: NDArray[Any], column: dp.Column) -> dict[str, NDArray[Any]]:

@@ -21,7 +21,7 @@ import dpframe as dp
 from dpframe import kernels, lattice, mapping, narrow
 from dpframe.accumulate import accumulate
 from dpframe.kernels import checks
-from dpframe.kernels.pairs import HALF
+from dpframe.kernels.pairs import HALF, _round_row
 from dpframe.kernels.products import fitting_steps
 from dpframe.kernels.room import PAIRS, Room
 from dpframe.narrow import Kind
@@ -373,6 +373,16 @@ def test_rows_that_are_written_to_meanwhile_are_never_too_long(in_one_direction:
         finally:
             stop.set()
         writing.result()
+
+
+def test_a_row_that_has_become_longer_is_not_good() -> None:
+    """Its factor is for the length that it had."""
+    cells, integers = np.full(DIM, 3.0), np.zeros(DIM)
+    square = float(DIM * 30**2)
+    assert [True, True, False] == [
+        bool(_round_row(cells, 10.0, 0.5, most, integers)) for most in (2 * square, square, square - 1)
+    ]
+    assert [15.0] * DIM == integers.tolist()
 
 
 def test_nothing_is_read_beyond_the_last_cell() -> None:

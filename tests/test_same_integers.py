@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -257,14 +258,19 @@ def test_a_cluster_tells_how_many_partitions_are_done(client: Any, monkeypatch: 
 @pytest.mark.parametrize(("work", "name"), [(failing, "ValueError"), (dying, "KilledWorker")])
 def test_a_cluster_that_gives_up(client: Any, work: Callable[[Any], Any], name: str) -> None:
     data = da.from_array(array(500), chunks=(ROWS, 3)).map_blocks(work, dtype=float, meta=np.zeros((0, 0)))
-    allowed, client.cluster.scheduler.allowed_failures = client.cluster.scheduler.allowed_failures, 0
+    scheduler = client.cluster.scheduler
+    before, allowed, scheduler.allowed_failures = set(scheduler.tasks), scheduler.allowed_failures, 0
     try:
         with pytest.raises(dp.ReleaseFailed, match=rf"Dask could not compute .* \({name}\).* stands") as caught:
             plan(PROMISES["numbers"]).run(data)
     finally:
-        client.cluster.scheduler.allowed_failures = allowed
+        scheduler.allowed_failures = allowed
     assert "hush" not in str(caught.value)
     assert (None, None) == (caught.value.__cause__, caught.value.__context__)
+    end = time.monotonic() + 60.0
+    while set(scheduler.tasks) - before and time.monotonic() < end:  # the scheduler forgets in its own time
+        time.sleep(0.05)
+    assert set() == set(scheduler.tasks) - before
 
 
 def test_a_cluster_without_workers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

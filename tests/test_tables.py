@@ -284,6 +284,38 @@ def test_streams_are_read_once(make: Callable[[Path], Any], tmp_path: Path) -> N
         two_passes().run(make(tmp_path))
 
 
+class OneBuffer:
+    """Batches that are all written to the same memory, against the rules of Arrow."""
+
+    def __init__(self) -> None:
+        self.buffer = np.empty(10_000)
+        self.schema = pa.schema([("age", pa.float64())])
+
+    def __iter__(self) -> Iterator[Any]:
+        for age in range(100):
+            self.buffer[:] = age
+            yield pa.record_batch([pa.array(self.buffer)], schema=self.schema)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return pa.RecordBatchReader.from_batches(self.schema, iter(self)).__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        OneBuffer,
+        lambda: pa.RecordBatchReader.from_stream(OneBuffer()),
+        lambda: [pa.RecordBatchReader.from_stream(OneBuffer())],
+        lambda: iter(OneBuffer()),
+    ],
+    ids=["stream", "reader", "list with a reader", "iterator"],
+)
+def test_batches_in_the_same_memory_are_read_as_they_were(make: Callable[[], Any]) -> None:
+    """A block waits for a worker while the next one is written over it, and would be summed twice."""
+    waiting: list[Any] = list(sources.open_source(make(), AGE).blocks())
+    assert list(range(100)) == [age for block in waiting for age in np.unique(block["age"]).tolist()]
+
+
 def test_a_stream_that_is_refused_is_left_alone() -> None:
     stream = reader()
     with pytest.raises(dp.DataError, match="only once"):
@@ -602,6 +634,7 @@ CSV_FILES = {
     "nothing but commas": ("age,hours,sex\n,,\n", [LOST]),
     "not finite": ("age,hours,sex\nnan,4,F\n30,inf,F\n1e999,4,F\n", [(NAN, 4, "F"), (30, NAN, "F"), (NAN, 4, "F")]),
     "no numbers": ("age,hours,sex\nabc,4,F\n30,1.5.2,F\n0x1F,4,F\n", [(NAN, 4, "F"), (30, NAN, "F"), (NAN, 4, "F")]),
+    "truth values": ("age,hours,sex\ntrue,False,F\nTRUE, false ,F\n", [(1, 0, "F"), (1, 0, "F")]),
     "unknown words": ("age,hours,sex\n30,4,X\n30,4, F\n30,4,Mé\n", [(30, 4, ""), (30, 4, ""), (30, 4, "Mé")]),
     "too few cells": ("age,hours,sex\n30,4\n30\n30,4,F\n", [LOST, LOST, GOOD]),
     "too many cells": ("age,hours,sex\n30,4,F,\n30,4,F\n", [LOST, GOOD]),

@@ -14,6 +14,8 @@ for blocks, which is after the charge. One module for each way in:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from io import IOBase
+from types import GeneratorType
 from typing import Any
 
 import attrs
@@ -26,7 +28,7 @@ from dpframe.private import Redacted
 from dpframe.rows import Rows
 from dpframe.sources.arrays import ALLOWED, is_columns, open_array
 from dpframe.sources.cluster import Partitions, is_dask, open_dask
-from dpframe.sources.reading import Meter, Opened, Raw, what
+from dpframe.sources.reading import Meter, Opened, Raw, is_a, what
 from dpframe.sources.tables import is_table, open_table
 
 ARRAY_CELLS = 1 << 20  # in a block of an array, a worker's task: few, so that all have the same share
@@ -68,16 +70,17 @@ class Source(Redacted):
             cells = sum(chunk.count or 0 for chunk in self._chunks) * self.dim
             mapping.compiler.expect(narrow.kind(self._rows.bind(self.dim)), cells)
         for chunk in _withholding(self._chunks):
-            foreign = not isinstance(chunk, Opened)
-            for raw in _opened(chunk, self._rows).read(meter):
-                yield _kept(raw) if foreign else raw
+            opened = _opened(chunk, self._rows, late=True)
+            fleeting = opened.one_shot or not isinstance(chunk, Opened)
+            for raw in opened.read(meter):
+                yield _kept(raw) if fleeting else raw
                 meter.rows += len(raw) if isinstance(raw, np.ndarray) else len(next(iter(raw.values())))
         meter.finish()
 
 
 def _kept(raw: Raw) -> Raw:
-    """A block of our own. It may wait for a worker while an iterable goes on, and writes its next chunk to the same
-    memory; the rows of that chunk would then count several times."""
+    """A block of our own. It may wait for a worker while an iterable or a stream goes on, and writes what comes next to
+    the same memory; those rows would then count several times."""
     return raw.copy() if isinstance(raw, np.ndarray) else {name: cells.copy() for name, cells in raw.items()}
 
 
@@ -125,8 +128,10 @@ def open_source(data: Any, rows: Rows) -> Source:
         data = [data]
     if isinstance(data, Mapping):
         raise DataError(f"{what(data)} may read when it is looked at; pass dict(...) of it.")
-    if not isinstance(data, Iterable) or isinstance(data, bytes) or hasattr(data, "__array__") or _is_sparse(data):
+    if not _may_give_chunks(data):
         raise DataError(f"{what(data)} cannot be read. {ALLOWED}")
+    if isinstance(data, GeneratorType) and data.gi_frame is None:
+        raise DataError("the generator was read before, and has nothing more to give. Make it anew for each run.")
     meter, one_shot = Meter(), isinstance(data, Iterator)
     if isinstance(data, list | tuple):
         opened = [_opened(chunk, rows) for chunk in data]
@@ -150,15 +155,22 @@ def _bound(rows: Rows, chunks: Iterable[Any]) -> Rows:
     return rows.bind(widths.pop()) if rows.dim is None and widths else rows
 
 
-def _opened(chunk: Any, rows: Rows) -> Opened:
-    """A chunk whose schema fits."""
+def _opened(chunk: Any, rows: Rows, *, late: bool = False) -> Opened:
+    """A chunk whose schema fits; late, if that is found out after the charge."""
     if isinstance(chunk, Opened):
         return chunk
     if is_table(chunk):
-        return open_table(chunk, rows, table_rows(rows.dim or 1))
+        return open_table(chunk, rows, table_rows(rows.dim or 1), late=late)
     if _is_sparse(chunk):
         raise DataError(f"{what(chunk)} cannot be read. {ALLOWED}")
     return open_array(chunk, rows, columns_rows if is_columns(chunk) else array_rows)
+
+
+def _may_give_chunks(data: Any) -> bool:
+    """Whether it may, as far as its type tells: an open file gives bytes or lines."""
+    if isinstance(data, bytes | range | IOBase) or is_a(data, "pyarrow", "NativeFile"):
+        return False
+    return isinstance(data, Iterable) and not hasattr(data, "__array__") and not _is_sparse(data)
 
 
 def _is_sparse(data: Any) -> bool:

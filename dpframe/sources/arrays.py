@@ -18,8 +18,8 @@ from dpframe.sources.reading import Cells, Meter, Opened, Raw, check_names, decl
 
 ALLOWED = (
     "Pass a two-dimensional numeric array or memory map, a structured array or mapping of named columns, a data frame, "
-    "an Arrow table, the path of a CSV file, a Parquet file or a directory of these, a query, a Dask array or data "
-    "frame, or an iterable of such chunks."
+    "an Arrow table or dataset, the path of a CSV file, of a Parquet file or of a directory of Parquet files, a query, "
+    "a Dask array or data frame, or an iterable of such chunks."
 )
 
 

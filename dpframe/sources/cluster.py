@@ -14,9 +14,9 @@ from __future__ import annotations
 import math
 import time
 import uuid
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from itertools import count
@@ -31,9 +31,10 @@ from dpframe.errors import DataError
 from dpframe.interfaces import Statistic
 from dpframe.person import Counter, Tally, allotments, counted
 from dpframe.private import Parts, Redacted
+from dpframe.quiet import quietly
 from dpframe.rows import Rows
 from dpframe.sources.arrays import check_numeric, check_shape, open_array
-from dpframe.sources.frames import open_pandas
+from dpframe.sources.frames import check_gaps, open_pandas
 from dpframe.sources.reading import Meter, Opened, Raw, attempt, check_names, declared, is_a, what
 
 FAN_IN = 8  # totals added up by one task
@@ -71,6 +72,8 @@ def open_dask(data: Any, rows: Rows, size: Callable[[int], int]) -> Partitions:
         check_names(meta.columns, columns, "the data frame")
         most = size(rows.known_dim)
         open_pandas(meta, columns, most)
+        for column in columns:
+            check_gaps(column, meta[column.name].dtype)
         return Partitions(
             data, rows, Partition(rows, most, {column.name: meta[column.name].dtype for column in columns})
         )
@@ -116,14 +119,25 @@ class Partition(Redacted):
         check_names(part.columns, columns, "the frame")
         for column in columns:
             found, said = part[column.name].dtype, self.types[column.name]
-            if found != said and not found.name == said.name == "category":  # whose levels may be unknown before
+            if found != said and not _may_be_instead(found, said):
                 raise DataError(f"column {column.name!r} holds {found} instead of {said}.")
-        return open_pandas(part, columns, self.size)
+        return open_pandas(part, columns, self.size, late=True)
 
     def open_ids(self, index: int, part: Any) -> Opened:
         """The same for the column of ids alone."""
         self.open(index, part)
-        return open_pandas(part, declared(self.rows)[-1:], self.size)
+        return open_pandas(part, declared(self.rows)[-1:], self.size, late=True)
+
+
+def _may_be_instead(found: Any, said: Any) -> bool:
+    """Whether a partition may have another type than the collection said.
+
+    Levels may be unknown before. And types depend on cells: where one is missing, pandas turns integers into floats and
+    truth values into objects, and words into floats where all are. A run that failed then would tell of these cells.
+    """
+    if said.kind in "biuf":
+        return found.kind in "biuf" or bool(found.name == "object")
+    return bool(said.kind == "O") and found.kind in "Of"
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -218,7 +232,7 @@ def share_of(job: Job, index: int, part: Any, allotment: Tally | Failure | None 
         if person is not None:
             assert isinstance(allotment, Tally)  # or every partition would count for itself
             blocks = counted(blocks, person, Counter(job.rows.contributions, allotment))
-        with one_blas_thread():
+        with one_blas_thread(), quietly():
             for raw in blocks:
                 totals.read(raw)
         totals.finish()
@@ -309,7 +323,9 @@ def _allotted(parts: Iterable[Any], task: Tasks) -> Any:
     (kept,) = import_module("dask").persist(task(allotments_of, "allot", task.job, tallies))
     client = _client(kept)
     if client is not None:
-        deque(_completed(client, import_module("distributed").futures_of(kept)), maxlen=0)
+        futures = import_module("distributed").futures_of(kept)
+        with _given_up(client, futures):
+            deque(_completed(client, futures), maxlen=0)
     return kept
 
 
@@ -341,30 +357,37 @@ def _done(share: Share | Failure) -> None:
 
 def _on_cluster(client: Any, total: Any, marks: list[Any], tell: Tell | None) -> Any:
     futures, told = client.compute([total, *(marks if tell is not None else [])]), 0
-    for done in _completed(client, futures):
-        while tell is not None and told < min(done, len(marks)):  # the total may be one of those that are done
-            told += 1
-            tell(told, len(marks))
-    return futures[0].result()
+    with _given_up(client, futures):
+        for done in _completed(client, futures):
+            while tell is not None and told < min(done, len(marks)):  # the total may be one of those that are done
+                told += 1
+                tell(told, len(marks))
+        return futures[0].result()
+
+
+@contextmanager
+def _given_up(client: Any, futures: list[Any]) -> Iterator[None]:
+    """Waits in between; nothing of a run that failed stays on the cluster."""
+    try:
+        yield
+    except BaseException:
+        client.cancel(futures, force=True)
+        raise
 
 
 def _completed(client: Any, futures: list[Any]) -> Iterator[int]:
-    """How many futures are done, whenever one is; they are given up where no worker is left, and none comes."""
+    """How many futures are done, whenever one is; raises where no worker is left, and none comes."""
     waiting, alone_since = list(futures), None
-    try:
-        while waiting:
-            try:
-                waiting = list(import_module("distributed").wait(waiting, PAUSE, "FIRST_COMPLETED").not_done)
-            except TimeoutError:
-                now = time.monotonic()
-                alone_since = None if client.nthreads() else alone_since or now
-                if alone_since is not None and now - alone_since > ABANDONED:
-                    raise
-            else:
-                yield len(futures) - len(waiting)
-    except BaseException:
-        client.cancel(futures, force=True)  # nothing of a run that failed stays on the cluster
-        raise
+    while waiting:
+        try:
+            waiting = list(import_module("distributed").wait(waiting, PAUSE, "FIRST_COMPLETED").not_done)
+        except TimeoutError:
+            now = time.monotonic()
+            alone_since = None if client.nthreads() else alone_since or now
+            if alone_since is not None and now - alone_since > ABANDONED:
+                raise
+        else:
+            yield len(futures) - len(waiting)
 
 
 def _here(total: Any, keys: list[str], tell: Tell | None) -> Any:
@@ -385,13 +408,12 @@ def _withheld(work: Callable[[], T]) -> T:
     Its warnings are not shown, nor made errors: how large a graph is tells how many rows are in it.
     """
 
-    def quietly() -> T:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+    def in_silence() -> T:
+        with quietly():
             return work()
 
     return attempt(
-        quietly,
+        in_silence,
         "Dask could not compute the data: a task failed (with a KeyError where a partition lacks a column), or its "
         "workers died; their logs say more",
     )

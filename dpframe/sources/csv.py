@@ -21,14 +21,16 @@ from dpframe.sources.changes import Stamp
 from dpframe.sources.reading import Cells, Declared, Meter, Opened, Wanted, attempt
 
 CSV_CELLS = 1 << 15  # Python strings held at a time
+TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 LONGEST_CELL = (1 << 31) - 1  # of a CSV file; at a limit the reader would go on inside the cell, and take it for rows
 
 
 def open_csv(path: Path, columns: Declared, size: int) -> Opened:
     """UTF-8 with commas, a line of names, and quotes as in RFC 4180; types are what the plan declares.
 
-    A number is what Python's float() reads. Any other cell of a numeric column is missing, as are all cells of a row
-    that has more or fewer than the line of names, or is malformed. Rows are the records of the file, as long as their
+    A number is what Python's float() reads, and true and false are 1 and 0, in upper or lower case. Any other cell of a
+    numeric column is missing, as are all cells of a row that has more or fewer than the line of names, or is malformed.
+    Rows are the records of the file, as long as their
     cells may be: that their quotes are closed and doubled is a promise about whoever wrote it, for a quote that opens a
     cell and is never closed joins the rows of others into that cell. (Arrow's reader is faster, but such a quote makes
     it stop, and so does a very long cell; a run may not stop because of a cell.)
@@ -100,4 +102,4 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        return math.nan
+        return TRUTH_VALUES.get(text.strip().lower(), math.nan)

@@ -18,11 +18,8 @@ READ_BUFFER = 1 << 18  # bytes of a Parquet column read at a time; Arrow would h
 
 
 def open_parquet(path: Path, columns: Declared, size: int) -> Opened:
-    """Files and directories whose names begin with a dot or an underscore are bookkeeping, and left out."""
-    files = [path]
-    if path.is_dir():
-        inside = {file: file.relative_to(path).parts for file in sorted(path.rglob("*")) if file.is_file()}
-        files = [file for file, parts in inside.items() if not any(part.startswith((".", "_")) for part in parts)]
+    """A file, or all files of a directory. Checksums of pages are compared where the file has some."""
+    files = sorted(_inside(path)) if path.is_dir() else [path]
     if not files:
         raise DataError(f"the directory {path.name!r} holds no Parquet files.")
     stamps, count = {file.absolute(): Stamp.of(file) for file in files}, 0
@@ -42,8 +39,27 @@ def open_parquet(path: Path, columns: Declared, size: int) -> Opened:
     return in_blocks(batches, columns, size, total=total, count=count)
 
 
+def _inside(top: Path, above: frozenset[tuple[int, int]] = frozenset()) -> Iterator[Path]:
+    """The files of a directory and of those in it, links among them. Names that begin with a dot or an underscore are
+    bookkeeping, and left out; what cannot be looked at is refused, for rows would be missing."""
+    why = f"{top.name!r}, in the directory of Parquet files, cannot be looked at"
+    here = attempt(top.stat, why)
+    if (place := (here.st_dev, here.st_ino)) in above:
+        raise DataError(f"the directory {top.name!r} is a link to one that it is in.")
+    for path in attempt(lambda: list(top.iterdir()), why):
+        if path.name.startswith((".", "_")):
+            continue
+        if attempt(path.is_dir, why):
+            yield from _inside(path, above | {place})
+        elif path.is_file():
+            yield path
+        else:
+            raise DataError(f"{path.name!r}, in the directory of Parquet files, is no file, or a link to none.")
+
+
 def _parquet_file(source: Any, name: str) -> Any:
-    opening = partial(import_module("pyarrow.parquet").ParquetFile, source, pre_buffer=False, buffer_size=READ_BUFFER)
+    how = {"pre_buffer": False, "buffer_size": READ_BUFFER, "page_checksum_verification": True}
+    opening = partial(import_module("pyarrow.parquet").ParquetFile, source, **how)
     return attempt(opening, f"{name!r} cannot be read as a Parquet file (a CSV file is known by the ending .csv)")
 
 

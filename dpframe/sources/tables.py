@@ -18,7 +18,7 @@ from dpframe.sources.arrays import ALLOWED
 from dpframe.sources.arrow import open_arrow
 from dpframe.sources.csv import open_csv
 from dpframe.sources.files import open_dataset, open_parquet
-from dpframe.sources.frames import open_pandas, open_polars
+from dpframe.sources.frames import open_pandas, open_pandas_chunk, open_polars
 from dpframe.sources.queries import RELATION, Query, open_query, open_relation
 from dpframe.sources.reading import Declared, Opened, declared, is_a, pyarrow, what
 
@@ -34,13 +34,14 @@ def is_table(data: Any) -> bool:
     )
 
 
-def open_table(data: Any, rows: Rows, size: int) -> Opened:
+def open_table(data: Any, rows: Rows, size: int, *, late: bool = False) -> Opened:
     """Check the names and types of a table; no cell is read.
 
     Args:
         data: a path, a data frame, a query or an Arrow object.
         rows: the promise, with columns.
         size: the most rows in a block.
+        late: whether it comes after the charge.
     """
     path = _existing(data) if isinstance(data, str | os.PathLike) else None
     columns = declared(rows)
@@ -49,13 +50,13 @@ def open_table(data: Any, rows: Rows, size: int) -> Opened:
     pyarrow()  # all others need it
     if path is not None:
         return open_parquet(path, columns, size)
-    return _reader(data)(data, columns, size)
+    return _reader(data, late)(data, columns, size)
 
 
-def _reader(data: Any) -> Callable[[Any, Declared, int], Opened]:
+def _reader(data: Any, late: bool) -> Callable[[Any, Declared, int], Opened]:
     """What opens a table that is not a path."""
     readers: list[tuple[bool, Callable[[Any, Declared, int], Opened]]] = [
-        (is_a(data, "pandas", "DataFrame"), open_pandas),
+        (is_a(data, "pandas", "DataFrame"), open_pandas_chunk if late else open_pandas),
         (is_a(data, "polars", "DataFrame", "LazyFrame"), open_polars),
         (is_a(data, "pyarrow.dataset", "Dataset"), open_dataset),
         (isinstance(data, Query), open_query),
