@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import lru_cache
 from typing import Any
 
@@ -61,14 +61,16 @@ def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows) -
         finally:
             free.append(sums)
 
-    waiting: deque[Future[None]] = deque()
+    waiting: set[Future[None]] = set()
     with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(cores) as pool:
         for raw in blocks:
-            waiting.append(pool.submit(read, raw))
-            if len(waiting) > cores:
-                waiting.popleft().result()
-        while waiting:
-            waiting.popleft().result()
+            waiting.add(pool.submit(read, raw))
+            if len(waiting) > cores:  # then for any: the first may be loading compiled code meanwhile
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for each in done:
+                    each.result()
+        for each in waiting:
+            each.result()
     sums = free.pop() if free else Totals(statistics, rows)
     for others in free:
         sums.merge(others)

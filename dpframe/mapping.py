@@ -96,14 +96,18 @@ class Compiler(Redacted):
         self._lock = Lock()
 
     def kernels(self, kind: Kind | None, cells: int) -> Any:
-        """The module of compiled code for so many more cells of a kind, or None where NumPy is to work on them."""
+        """The module of compiled code for so many more cells of a kind, or None where NumPy is to work on them: also
+        while another thread loads it."""
         if kind is None:
             return None
         self._seen[kind] = self._seen.get(kind, 0) + cells
-        if kind not in self._kernels and max(self._seen[kind], self._expected.get(kind, 0)) >= COMPILED_FROM:
-            with self._lock:
+        due = kind not in self._kernels and max(self._seen[kind], self._expected.get(kind, 0)) >= COMPILED_FROM
+        if due and self._lock.acquire(blocking=False):
+            try:
                 if kind not in self._kernels:
                     self._kernels[kind] = _compiled(kind)
+            finally:
+                self._lock.release()
         return self._kernels.get(kind)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import math
 import os
 import subprocess
@@ -11,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any
 from unittest.mock import Mock
 
@@ -273,6 +275,35 @@ def test_warnings_of_loading_are_not_shown(monkeypatch: pytest.MonkeyPatch, recw
     accumulate([{"x": np.zeros(10)}], [dp.Moment()], rows)
     assert 1 == loading.call_count
     assert ([], filters) == (list(recwarn), list(warnings.filters))
+
+
+def test_numpy_works_on_while_code_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread loads, until all blocks are read."""
+    rows = dp.Rows(columns=[dp.Column("x", -1, 1)], neighbors="add-remove")
+    blocks = [{"x": np.linspace(-2, 2, 1000 + i)} for i in range(20)]
+    expected = accumulate(blocks, [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
+    loading, loaded = Event(), Event()
+
+    def load(_: str) -> Any:
+        loading.set()
+        assert loaded.wait(60.0)
+        return importlib.import_module("dpframe.kernels")
+
+    def then(last: bool) -> None:
+        assert loading.wait(60.0)  # before anything else is read
+        if last:
+            loaded.set()
+
+    def read() -> Iterator[Any]:
+        for number, block in enumerate(blocks):
+            yield block
+            then(number == len(blocks) - 1)
+
+    monkeypatch.setattr(mapping, "import_module", load)
+    monkeypatch.setattr(mapping, "COMPILED_FROM", 0)
+    monkeypatch.setattr(mapping, "compiler", found := mapping.Compiler())
+    assert expected == accumulate(read(), [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
+    assert found.kernels(Kind.COLUMNS, 1) is not None
 
 
 def test_nothing_is_logged_of_loading(tmp_path: Path) -> None:
