@@ -20,7 +20,7 @@ from dpframe.sources import table_rows
 from dpframe.sources.files import READ_BUFFER
 
 FILES, GROUPS, ROWS_PER_GROUP, DIM = 10, 2, 1_000_000, 50
-REPETITIONS = 5
+REPETITIONS = 9
 WANTED, MEMORY = 0.5, 1.0  # share of the throughput of reading alone; GiB
 
 GROUPWISE, BATCHES = "reading alone, by row groups", "reading alone, in batches"
