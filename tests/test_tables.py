@@ -417,6 +417,14 @@ def test_decimals_are_rounded_once(kind: str) -> None:
     assert nearest.tobytes() == found["age"].tobytes()
 
 
+@pytest.mark.parametrize("lazy", [False, True])
+def test_names_are_no_patterns(lazy: bool) -> None:
+    """Polars takes such a name for a regular expression."""
+    rows = dp.Rows(columns=[dp.Column("^a.*$", 0, 100)], neighbors="replace")
+    frame = pl.DataFrame({"age": [1.0, 2.0], "^a.*$": [30.0, 40.0]})
+    assert integers({"^a.*$": np.array([30.0, 40.0])}, rows) == integers(frame.lazy() if lazy else frame, rows)
+
+
 def test_a_column_of_nothing_is_missing() -> None:
     rows = dp.Rows(columns=[COLUMNS[1], dp.Category("sex", ["F", "M"], missing="M")], neighbors="replace")
     filled = {"hours": np.array([40.0, 40.0]), "sex": np.array(["M", "M"])}
@@ -765,7 +773,17 @@ AGES = {"age": [SECRET]}
 WORDS = {"sex": [WORD]}
 DATES = {"age": np.array(["2026-01-01"], dtype="M8[D]")}
 
+
+def closed() -> Any:
+    database = duckdb.connect()
+    relation = database.sql("select 1.0 as age")
+    database.close()
+    return relation
+
+
 REFUSED: dict[str, tuple[dp.Rows, Callable[[Path], Any], tuple[str, ...]]] = {
+    "DuckDB, closed": (AGE, lambda _: closed(), ("DuckDB does not know the relation", "open")),
+    "a pattern": (AGE, lambda p: f"{p}/*.parquet", ("no such file", "a list of paths", "pyarrow.dataset")),
     "pandas, no columns declared": (PLAIN, lambda _: pd.DataFrame(AGES), ("named columns", "dp.Rows(columns=")),
     "polars, no columns declared": (PLAIN, lambda _: pl.DataFrame(AGES), ("named columns", "dp.Rows(columns=")),
     "reader, no columns declared": (PLAIN, lambda _: reader(), ("named columns", "dp.Rows(columns=")),

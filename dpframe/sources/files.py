@@ -60,7 +60,10 @@ def _inside(top: Path, above: frozenset[tuple[int, int]] = frozenset()) -> Itera
 def _parquet_file(source: Any, name: str) -> Any:
     how = {"pre_buffer": False, "buffer_size": READ_BUFFER, "page_checksum_verification": True}
     opening = partial(import_module("pyarrow.parquet").ParquetFile, source, **how)
-    return attempt(opening, f"{name!r} cannot be read as a Parquet file (a CSV file is known by the ending .csv)")
+    return attempt(
+        opening,
+        f"{name!r} cannot be read as a Parquet file; of others only CSV is read by its path, with the ending .csv",
+    )
 
 
 def _metered(batches: Iterable[Any], all_rows: int, stamp: Stamp | None, meter: Meter) -> Iterator[Any]:

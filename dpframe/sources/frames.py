@@ -99,11 +99,12 @@ def open_polars(frame: Any, columns: Declared, size: int) -> Opened:
     def batches(part: Any) -> Any:
         return stream(part.collect_batches(chunk_size=size, maintain_order=ordered) if lazy else part)
 
-    chosen = frame.select(import_module("polars.selectors").by_name(*(column.name for column in columns)))
+    by_name = import_module("polars.selectors").by_name  # a plain name may be taken for a pattern
+    chosen = frame.select(by_name(*(column.name for column in columns)))
     empty = polars.DataFrame(schema=chosen.collect_schema())
     for column in columns:
         why = f"column {column.name!r} holds {empty.schema[column.name]}, which Arrow cannot take over"
-        check_schema(attempt(partial(stream, empty.select([column.name])), why).schema, (column,))
+        check_schema(attempt(partial(stream, empty.select(by_name(column.name))), why).schema, (column,))
     if lazy:
         attempt(lambda: batches(empty.lazy()), "a lazy frame needs polars 1.38 or newer, or pass frame.collect()")
     return in_blocks(lambda _: batches(chosen), columns, size)

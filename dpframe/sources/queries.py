@@ -88,8 +88,9 @@ def _connect(database: Any) -> Any:
 
 def open_relation(relation: Any, columns: Declared, size: int) -> Opened:
     """A relation, of which only the columns of the plan are asked for."""
-    check_names(relation.columns, columns, "the query")
-    kinds = dict(zip(relation.columns, relation.types, strict=True))
+    schema = attempt(lambda: (relation.columns, relation.types), "DuckDB does not know the relation; is it still open?")
+    check_names(schema[0], columns, "the query")
+    kinds = dict(zip(*schema, strict=True))
     folded = [name.casefold() for name in kinds]  # DuckDB does not tell upper from lower case
     with import_module("duckdb").connect() as nowhere:
         for column in columns:

@@ -76,4 +76,7 @@ def _existing(data: str | os.PathLike[str]) -> Path:
         pass
     shown = not isinstance(data, str) or path.suffix.lower() in (".csv", ".parquet")
     said = f"{os.fspath(path)!r} cannot be read" if shown else f"{what(data)} cannot be read as a path"
-    raise DataError(f"{said}: there is no such file or directory. {ALLOWED}")
+    raise DataError(
+        f"{said}: there is no such file or directory. Of several files pass a list of paths; of another store, a "
+        f"pyarrow.dataset. {ALLOWED}"
+    )
