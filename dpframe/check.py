@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -138,7 +139,8 @@ def _rounded(lengths: FloatArray, bits: int) -> FloatArray:
     if bits == 52:
         return lengths
     dropped = 52 - bits
-    return ((lengths.view(np.int64) + (1 << (dropped - 1))) >> dropped << dropped).view(np.float64)
+    rounded = ((lengths.view(np.int64) + (1 << (dropped - 1))) >> dropped << dropped).view(np.float64)
+    return np.minimum(rounded, sys.float_info.max)
 
 
 def _lengths(mapped: FloatArray) -> FloatArray:

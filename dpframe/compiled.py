@@ -29,7 +29,8 @@ def compiled(*signature: Any) -> Callable[[F], F]:
     def compile_now(function: F) -> F:
         kept: Any
         try:
-            function.__qualname__ += "-" + sources(Path(function.__code__.co_filename).parent)
+            name, folder = function.__qualname__.partition("-")[0], Path(function.__code__.co_filename).parent
+            function.__qualname__ = f"{name}-{sources(folder)}"
             kept = numba.njit([signature], cache=True, **_OPTIONS)(function)
         except Exception:  # whatever Numba meets where it keeps things; if it cannot compile, it says so again
             kept = numba.njit([signature], **_OPTIONS)(function)

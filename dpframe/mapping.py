@@ -91,9 +91,12 @@ class Compiler(Redacted):
         if kind is not None:
             self._expected[kind] = cells
 
-    def unlock(self) -> None:
-        """For a process that was forked while another thread, which it does not have, was loading."""
-        self._lock = Lock()
+    def forked(self) -> None:
+        """For a process that may have been forked while another thread, which it does not have, was loading: it will
+        not be done with that."""
+        if self._lock.locked():
+            self._kernels = dict.fromkeys(Kind)
+            self._lock = Lock()
 
     def kernels(self, kind: Kind | None, cells: int) -> Any:
         """The module of compiled code for so many more cells of a kind, or None where NumPy is to work on them: also
@@ -136,7 +139,7 @@ def _no_garbage() -> Iterator[None]:
 compiler = Compiler()
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=compiler.unlock)
+    os.register_at_fork(after_in_child=compiler.forked)
 
 
 @attrs.frozen(eq=False)

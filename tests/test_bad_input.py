@@ -233,6 +233,8 @@ BAD_DATA = [
     pytest.param(rows(dim=2), finished(), ("the generator was read before", "anew"), id="finished generator"),
     pytest.param(rows(dim=2), io.BytesIO(b"x"), ("BytesIO cannot be read", "path"), id="bytes of a file"),
     pytest.param(rows(dim=2), io.StringIO("x"), ("StringIO cannot be read", "path"), id="text of a file"),
+    pytest.param(rows(dim=2), {SECRET}, ("a set cannot be read",), id="set"),
+    pytest.param(rows(dim=2), bytearray(8), ("a bytearray cannot be read",), id="bytearray"),
     pytest.param(rows(dim=2), range(3), ("a range cannot be read",), id="range"),
     pytest.param(PLAIN, structured(("age", float)), ("named columns", "dp.Rows(columns="), id="table, plain rows"),
     pytest.param(PLAIN, {"age": AGES}, ("named columns", "dp.Rows(columns="), id="mapping, plain rows"),

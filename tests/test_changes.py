@@ -256,6 +256,14 @@ def in_a_circle(folder: Path) -> None:
     (folder / "below" / "again").symlink_to(folder)
 
 
+def to_another(folder: Path) -> None:
+    (folder / "latest").symlink_to(ages_in(folder / "2025", 4))
+
+
+def to_a_file(folder: Path) -> None:
+    os.link(folder / "0.parquet", folder / "copy.parquet")
+
+
 def to_nowhere(folder: Path) -> None:
     (folder / "2.parquet").symlink_to(folder / "gone.parquet")
 
@@ -267,7 +275,9 @@ def a_pipe(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (in_a_circle, "is a link to one that it is in"),
+        (in_a_circle, "'again', .* is a link to what is in it too: rows would count twice"),
+        (to_another, "is a link to what is in it too: rows would count twice"),
+        (to_a_file, "is a link to what is in it too: rows would count twice"),
         (to_nowhere, r"'2\.parquet', in the directory of Parquet files, is no file, or a link to none"),
         (a_pipe, r"'2\.parquet', in the directory of Parquet files, is no file, or a link to none"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -91,22 +92,36 @@ def test_a_hole_is_a_missing_cell_and_no_more(make: Callable[[Any], Any], holes:
     assert moment(pa.table(table(holes))) == moment(make(table(holes)))
 
 
-@pytest.mark.parametrize("cell", [None, np.nan], ids=["None", "NaN"])
-def test_partitions_without_a_word(cell: Any) -> None:
-    """Which pandas holds as words, as objects or as floats."""
-    first, second = parts(table(()))
-    halves = [first, second.assign(sex=np.array([cell] * 50))]
-    expected = pa.table({**table(()), "sex": [*first["sex"], *[None] * 50]})
+@pytest.mark.parametrize(
+    "kind",
+    ["object", "float64", "Int64", "Float64", "boolean", "str", "string[python]", "category", "datetime64[ns]",
+     "double[pyarrow]", "string[pyarrow]", "null[pyarrow]"],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["age", "smokes", "sex", "ward", "id"])
+def test_nothing_but_holes_may_have_any_type(name: str, kind: str) -> None:
+    people = {**table(()), "id": [str(i % 40) for i in range(100)]}
+    first, second = parts(people)
+    halves = [first, second.assign(**{name: pd.Series([None] * 50).astype(kind)})]
+    expected = pa.table({**people, name: [*people[name][:50], *[None] * 50]})
     data = dd.from_delayed([dask.delayed(half) for half in halves], meta=first[:0], verify_meta=False)
-    assert moment(expected) == moment(data) == moment(iter(halves))
+    assert moment(expected, PEOPLE) == moment(data, PEOPLE) == moment(iter(halves), PEOPLE)
+
+
+class Unwilling(float):
+    """A number that will not be one."""
+
+    def __float__(self) -> float:
+        raise ArithmeticError
 
 
 def test_objects_are_numbers_where_they_are() -> None:
-    odd = [np.int8(3), 2**400, 2**2000, "50", "?", 1e400, float("nan"), None, object(), np.True_]
-    late = parts(table(()))[0].head(10).assign(age=np.array(odd, dtype=object))
-    others = {name: cells[:10] for name, cells in table(()).items()}
-    expected = pa.table({**others, "age": [3.0, 2.0**400, None, 50.0, None, None, None, None, None, 1.0]})
-    assert moment(expected) == moment(iter([late]))
+    odd = {3: np.int8(3), 2.0**400: 2**400, 50.0: "50", 1.0: np.True_, 0.0: "False", 7.5: Decimal("7.5")}
+    none = [2**2000, "?", 1e400, float("nan"), None, object(), 3j, np.timedelta64(5, "D"), Unwilling(1.0), b"50"]
+    cells = [*odd.values(), *none]
+    count = len(cells)
+    late = parts(table(()))[0].head(count).assign(age=np.array(cells, dtype=object))
+    others = {name: cells[:count] for name, cells in table(()).items()}
+    assert moment(pa.table({**others, "age": [*odd, *[None] * len(none)]})) == moment(iter([late]))
 
 
 IDS: dict[str, Callable[[], Any]] = {
@@ -125,16 +140,43 @@ def test_ids_that_a_hole_would_turn_into_floats_are_refused(watch: Watch, make: 
     check_refused(watch, lambda: plan(PEOPLE).run(make()), dp.DataError, says)
 
 
-@pytest.mark.parametrize("ids", [np.arange(100), np.arange(100.0)], ids=["integers", "floats"])
-def test_such_ids_in_chunks_are_refused_whether_there_is_a_hole_or_not(ids: Any) -> None:
+@pytest.mark.parametrize("kind", ["int64", "int32", "float64", "Float64", "double[pyarrow]"])
+@pytest.mark.parametrize("levels", [False, True])
+def test_such_ids_in_chunks_are_refused_whether_there_is_a_hole_or_not(kind: str, levels: bool) -> None:
+    ids = pd.Series(range(100)).astype(kind)
     with pytest.raises(dp.ReleaseFailed, match=r"column 'id' holds .* turns integers into floats"):
-        plan(PEOPLE).run(iter([people(ids)]))
+        plan(PEOPLE).run(iter([people(ids.astype("category") if levels else ids)]))
 
 
-def test_levels_that_floats_do_not_tell_apart_are_refused(watch: Watch) -> None:
-    rows = dp.Rows(columns=[dp.Category("ward", [2**53, 2**53 + 1])], neighbors="replace")
-    data = dd.from_pandas(pd.DataFrame({"ward": [2**53, 2**53 + 1]}), npartitions=1)
-    check_refused(watch, lambda: plan(rows).run(data), dp.DataError, ("column 'ward' holds int64", "nullable"))
+@pytest.mark.parametrize("hole", [False, True])
+def test_ids_are_what_the_collection_says(hole: bool) -> None:
+    """Nullable integers, it says; and partitions are as pandas guesses."""
+    meta = people(pd.array(range(100), dtype="Int64"))[:0]
+    late = people([None if hole and i == 77 else i for i in range(100)])
+    data = dd.from_delayed([dask.delayed(late)], meta=meta, verify_meta=False)
+    with pytest.raises(dp.ReleaseFailed, match=r"partition 0 .* column 'id' holds \w+ instead of Int64"):
+        plan(PEOPLE).run(data)
+
+
+@pytest.mark.parametrize("level", [2**53, -(2**53), np.int64(2**60)])
+@pytest.mark.parametrize(
+    "make", [lambda frame: frame, lambda frame: [frame], lambda frame: dd.from_pandas(frame, npartitions=1)]
+)
+@pytest.mark.parametrize("hole", [False, True])
+def test_levels_that_floats_do_not_tell_apart_are_refused(
+    watch: Watch, level: int, make: Callable[[Any], Any], hole: bool
+) -> None:
+    rows = dp.Rows(columns=[dp.Category("ward", [level, 5])], neighbors="replace")
+    data = make(pd.DataFrame({"ward": [int(level), 5, None if hole else 5]}))
+    check_refused(watch, lambda: plan(rows).run(data), dp.DataError, ("column 'ward' holds", "nullable integers"))
+
+
+def test_levels_that_floats_do_not_tell_apart_in_nullable_integers() -> None:
+    rows = dp.Rows(columns=[dp.Category("ward", [2**53, 2**53 + 1], missing=2**53)], neighbors="replace")
+    cells = [2**53, 2**53 + 1, None, 2**53 + 1]
+    frame = pd.DataFrame({"ward": pd.array(cells, dtype="Int64")})
+    expected = moment(pa.table({"ward": pa.array(cells)}), rows)
+    assert expected == moment(frame, rows) == moment(dd.from_pandas(frame, npartitions=2), rows)
 
 
 @pytest.mark.parametrize("ids", ["Int64", "string"])

@@ -13,7 +13,7 @@ for blocks, which is after the charge. One module for each way in:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from io import IOBase
 from types import GeneratorType
 from typing import Any
@@ -168,7 +168,7 @@ def _opened(chunk: Any, rows: Rows, *, late: bool = False) -> Opened:
 
 def _may_give_chunks(data: Any) -> bool:
     """Whether it may, as far as its type tells: an open file gives bytes or lines."""
-    if isinstance(data, bytes | range | IOBase) or is_a(data, "pyarrow", "NativeFile"):
+    if isinstance(data, bytes | bytearray | memoryview | range | Set | IOBase) or is_a(data, "pyarrow", "NativeFile"):
         return False
     return isinstance(data, Iterable) and not hasattr(data, "__array__") and not _is_sparse(data)
 

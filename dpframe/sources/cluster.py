@@ -34,8 +34,8 @@ from dpframe.private import Parts, Redacted
 from dpframe.quiet import quietly
 from dpframe.rows import Rows
 from dpframe.sources.arrays import check_numeric, check_shape, open_array
-from dpframe.sources.frames import check_gaps, open_pandas
-from dpframe.sources.reading import Meter, Opened, Raw, attempt, check_names, declared, is_a, what
+from dpframe.sources.frames import check_gaps, must_be_told_apart, open_pandas
+from dpframe.sources.reading import Meter, Opened, Raw, Wanted, attempt, check_names, declared, is_a, what
 
 FAN_IN = 8  # totals added up by one task
 PAUSE = 5.0  # seconds between two looks at whether there is a worker
@@ -119,7 +119,8 @@ class Partition(Redacted):
         check_names(part.columns, columns, "the frame")
         for column in columns:
             found, said = part[column.name].dtype, self.types[column.name]
-            if found != said and not _may_be_instead(found, said):
+            fits = found == said or _may_be_instead(found, said, column) or part[column.name].isna().all()
+            if not fits:
                 raise DataError(f"column {column.name!r} holds {found} instead of {said}.")
         return open_pandas(part, columns, self.size, late=True)
 
@@ -129,15 +130,16 @@ class Partition(Redacted):
         return open_pandas(part, declared(self.rows)[-1:], self.size, late=True)
 
 
-def _may_be_instead(found: Any, said: Any) -> bool:
+def _may_be_instead(found: Any, said: Any, column: Wanted) -> bool:
     """Whether a partition may have another type than the collection said.
 
-    Levels may be unknown before. And types depend on cells: where one is missing, pandas turns integers into floats and
-    truth values into objects, and words into floats where all are. A run that failed then would tell of these cells.
+    Levels may be unknown before, and words are words. The type of numbers depends on cells: where one is missing,
+    pandas turns integers into floats and truth values into objects. A run that failed then would tell of that cell.
     """
-    if said.kind in "biuf":
-        return found.kind in "biuf" or bool(found.name == "object")
-    return bool(said.kind == "O") and found.kind in "Of"
+    if said.kind == found.kind == "O":
+        return True
+    numbers = said.kind in "biuf" and (found.kind in "biuf" or found.name == "object")
+    return bool(numbers) and not must_be_told_apart(column)
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -232,7 +234,7 @@ def share_of(job: Job, index: int, part: Any, allotment: Tally | Failure | None 
         if person is not None:
             assert isinstance(allotment, Tally)  # or every partition would count for itself
             blocks = counted(blocks, person, Counter(job.rows.contributions, allotment))
-        with one_blas_thread(), quietly():
+        with one_blas_thread():
             for raw in blocks:
                 totals.read(raw)
         totals.finish()
@@ -275,7 +277,8 @@ def _told(job: Job, index: int, work: Callable[[], T]) -> T | Failure:
         version = import_module("dpframe").__version__
         if version != job.version:
             return Failure(f"a worker has dpframe {version}; the run has {job.version}. Both must be the same.")
-        return work()
+        with quietly():
+            return work()
     except DataError as error:
         return Failure(str(error))
     except Exception as error:

@@ -95,10 +95,11 @@ def _parsed(texts: list[str], column: Wanted) -> NDArray[Any]:
     try:
         return np.array(list(map(float, texts)))
     except ValueError:
-        return np.array([_number(text) for text in texts])
+        return np.array([number_of(text) for text in texts])
 
 
-def _number(text: str) -> float:
+def number_of(text: str) -> float:
+    """A cell as a number; not one where it is none."""
     try:
         return float(text)
     except ValueError:

@@ -19,7 +19,7 @@ READ_BUFFER = 1 << 18  # bytes of a Parquet column read at a time; Arrow would h
 
 def open_parquet(path: Path, columns: Declared, size: int) -> Opened:
     """A file, or all files of a directory. Checksums of pages are compared where the file has some."""
-    files = sorted(_inside(path)) if path.is_dir() else [path]
+    files = sorted(_inside(path, set())) if path.is_dir() else [path]
     if not files:
         raise DataError(f"the directory {path.name!r} holds no Parquet files.")
     stamps, count = {file.absolute(): Stamp.of(file) for file in files}, 0
@@ -39,22 +39,34 @@ def open_parquet(path: Path, columns: Declared, size: int) -> Opened:
     return in_blocks(batches, columns, size, total=total, count=count)
 
 
-def _inside(top: Path, above: frozenset[tuple[int, int]] = frozenset()) -> Iterator[Path]:
+def _inside(top: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
     """The files of a directory and of those in it, links among them. Names that begin with a dot or an underscore are
-    bookkeeping, and left out; what cannot be looked at is refused, for rows would be missing."""
-    why = f"{top.name!r}, in the directory of Parquet files, cannot be looked at"
-    here = attempt(top.stat, why)
-    if (place := (here.st_dev, here.st_ino)) in above:
-        raise DataError(f"the directory {top.name!r} is a link to one that it is in.")
-    for path in attempt(lambda: list(top.iterdir()), why):
+    bookkeeping, and left out. What cannot be looked at is refused, for its rows would be missing, and so is what is
+    there twice, for its rows would count twice."""
+    _look_at(top, seen)
+    for path in attempt(lambda: list(top.iterdir()), _unseen(top)):
         if path.name.startswith((".", "_")):
             continue
-        if attempt(path.is_dir, why):
-            yield from _inside(path, above | {place})
+        if attempt(path.is_dir, _unseen(path)):
+            yield from _inside(path, seen)
         elif path.is_file():
+            _look_at(path, seen)
             yield path
         else:
             raise DataError(f"{path.name!r}, in the directory of Parquet files, is no file, or a link to none.")
+
+
+def _look_at(path: Path, seen: set[tuple[int, int]]) -> None:
+    status = attempt(path.stat, _unseen(path))
+    if (place := (status.st_dev, status.st_ino)) in seen:
+        raise DataError(
+            f"{path.name!r}, in the directory of Parquet files, is a link to what is in it too: rows would count twice."
+        )
+    seen.add(place)
+
+
+def _unseen(path: Path) -> str:
+    return f"{path.name!r}, in the directory of Parquet files, cannot be looked at"
 
 
 def _parquet_file(source: Any, name: str) -> Any:

@@ -16,7 +16,9 @@ from dpframe.errors import DataError
 from dpframe.person import Person, from_objects
 from dpframe.rows import Category
 from dpframe.sources.arrow import check_schema, in_blocks
+from dpframe.sources.csv import number_of
 from dpframe.sources.reading import Declared, Opened, Wanted, attempt, check_names, is_a, pyarrow
+from dpframe.validators import is_int
 
 
 def open_pandas(frame: Any, columns: Declared, size: int, *, late: bool = False) -> Opened:
@@ -27,33 +29,32 @@ def open_pandas(frame: Any, columns: Declared, size: int, *, late: bool = False)
         columns: what is read of it.
         size: the most rows in a block.
         late: whether it comes after the charge. Pandas turns truth values into Python objects where one is missing, and
-            words into floats where all are, and nothing but its own row may depend on a cell. So these are read then
-            too, cell by cell.
+            gives a column of nothing but holes any type; only a cell's own row may depend on it. So objects are numbers
+            then too, and such columns are read whatever their type.
     """
     check_names(frame.columns, columns)
+    holes = {column.name for column in columns if late and frame[column.name].isna().all()}
+    for column in columns:
+        if column.name not in holes and (late or not isinstance(column, Person)):
+            check_gaps(column, frame[column.name].dtype)
+
+    def cells(part: Any, column: Wanted) -> Any:
+        if column.name in holes:
+            return pyarrow().nulls(len(part))
+        return _from_pandas(part[column.name], column, late)
 
     def table(start: int, stop: int) -> Any:
         part = frame.iloc[start:stop]
-        return pyarrow().table({column.name: _from_pandas(part[column.name], column, late) for column in columns})
+        return pyarrow().table({column.name: cells(part, column) for column in columns})
 
     check_schema(table(0, 0).schema, columns)
     parts = range(0, len(frame), size)
     return in_blocks(lambda _: (batch for i in parts for batch in table(i, i + size).to_batches()), columns, size)
 
 
-def open_pandas_chunk(frame: Any, columns: Declared, size: int) -> Opened:
-    """One of several frames, which comes after the charge."""
-    check_names(frame.columns, columns)
-    for column in columns:
-        check_gaps(column, frame[column.name].dtype)
-    return open_pandas(frame, columns, size, late=True)
-
-
 def _from_pandas(series: Any, column: Wanted, late: bool) -> Any:
     """A column of a data frame in Arrow; Python objects may be words, of which only the levels are looked at."""
-    wants_words = isinstance(column, Person) or (isinstance(column, Category) and column.is_text)
-    objects = series.dtype == object or getattr(series.dtype, "storage", None) == "python"
-    if objects or (late and wants_words and series.dtype.kind == "f"):
+    if series.dtype == object or getattr(series.dtype, "storage", None) == "python":
         if isinstance(column, Person):
             return from_objects(pyarrow(), series)
         if isinstance(column, Category) and column.is_text:
@@ -68,12 +69,9 @@ def _from_pandas(series: Any, column: Wanted, late: bool) -> Any:
 
 
 def check_gaps(column: Wanted, dtype: Any) -> None:
-    """Refuse integers that must be told apart, and cannot be where pandas turns them into floats since one of them is
-    missing: the rows of other people would depend on that cell. Floats may have been such integers."""
-    apart = isinstance(column, Person) or (
-        isinstance(column, Category) and any(isinstance(level, int) and abs(level) > 2**53 for level in column.levels)
-    )
-    if apart and isinstance(dtype, np.dtype) and dtype.kind in "iuf":
+    """Refuse what must be told apart, and cannot be where pandas turns integers into floats since one is missing: the
+    rows of other people would depend on that cell. It is refused whether one is missing or not."""
+    if must_be_told_apart(column) and not _keeps_apart(column, dtype):
         raise DataError(
             f"column {column.name!r} holds {dtype}. Where one of them is missing, pandas turns integers into floats, "
             "which do not tell large ones apart. Use nullable integers from the start, or text: "
@@ -82,11 +80,29 @@ def check_gaps(column: Wanted, dtype: Any) -> None:
         )
 
 
+def must_be_told_apart(column: Wanted) -> bool:
+    """Whether these are ids, or levels among which floats do not hold all integers."""
+    if isinstance(column, Category) and not column.is_text:
+        return any(is_int(level) and abs(int(level)) >= 2**53 for level in column.levels)
+    return isinstance(column, Person)
+
+
+def _keeps_apart(column: Wanted, dtype: Any) -> bool:
+    """Whether a type is the same with holes: nullable integers are, and words, which may be ids."""
+    if dtype.name == "category":
+        return _keeps_apart(column, dtype.categories.dtype)
+    if dtype.kind in "iu":
+        return not isinstance(dtype, np.dtype)
+    return bool(dtype.kind == "O") and isinstance(column, Person)
+
+
 def _number(cell: Any) -> float:
-    """A Python object as a number; not one where it is none, as a cell of a CSV file."""
+    """A Python object as a number; as in a CSV file where it is text, and not one where it is none."""
     try:
-        return float(cell) if isinstance(cell, Real | Decimal | np.bool_ | str) else math.nan
-    except (ValueError, OverflowError):
+        if isinstance(cell, str):
+            return number_of(cell)
+        return float(cell) if isinstance(cell, Real | Decimal | np.bool_) else math.nan
+    except Exception:  # of whatever says that it is a number
         return math.nan
 
 

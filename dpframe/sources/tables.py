@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from dpframe.sources.arrays import ALLOWED
 from dpframe.sources.arrow import open_arrow
 from dpframe.sources.csv import open_csv
 from dpframe.sources.files import open_dataset, open_parquet
-from dpframe.sources.frames import open_pandas, open_pandas_chunk, open_polars
+from dpframe.sources.frames import open_pandas, open_polars
 from dpframe.sources.queries import RELATION, Query, open_query, open_relation
 from dpframe.sources.reading import Declared, Opened, declared, is_a, pyarrow, what
 
@@ -56,7 +57,7 @@ def open_table(data: Any, rows: Rows, size: int, *, late: bool = False) -> Opene
 def _reader(data: Any, late: bool) -> Callable[[Any, Declared, int], Opened]:
     """What opens a table that is not a path."""
     readers: list[tuple[bool, Callable[[Any, Declared, int], Opened]]] = [
-        (is_a(data, "pandas", "DataFrame"), open_pandas_chunk if late else open_pandas),
+        (is_a(data, "pandas", "DataFrame"), partial(open_pandas, late=late)),
         (is_a(data, "polars", "DataFrame", "LazyFrame"), open_polars),
         (is_a(data, "pyarrow.dataset", "Dataset"), open_dataset),
         (isinstance(data, Query), open_query),
