@@ -62,7 +62,7 @@ def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows) -
             free.append(sums)
 
     waiting: set[Future[None]] = set()
-    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(cores) as pool:
+    with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(cores) as pool:
         for raw in blocks:
             waiting.add(pool.submit(read, raw))
             if len(waiting) > cores:  # then for any: the first may be loading compiled code meanwhile
@@ -78,7 +78,7 @@ def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows) -
 
 
 @lru_cache
-def _blas() -> Any:
+def blas() -> Any:
     """The matrix libraries of this process; finding them takes longer than reading a small table."""
     from threadpoolctl import ThreadpoolController
 

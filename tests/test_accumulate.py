@@ -206,7 +206,7 @@ def test_the_threads_of_blas_are_left_as_they_were() -> None:
 
     def blocks() -> Any:
         yield np.ones((4, 2))
-        numpy_libraries = accumulating._blas().info()
+        numpy_libraries = accumulating.blas().info()
         seen.extend(library["num_threads"] for library in numpy_libraries if library["user_api"] == "blas")
 
     accumulate(blocks(), [dp.Moment()], ROWS)

@@ -7,7 +7,7 @@ for blocks, which is after the charge. One module for each way in:
 - ``tables``: which of the following is for which table: ``frames`` (pandas, polars), ``files`` (Parquet), ``csv``,
   ``arrow`` (tables and streams, and the one conversion from Arrow to NumPy);
 - ``queries``: relations of DuckDB, and SQL on a database;
-- ``cluster``: arrays and data frames of Dask, whose statistics are computed where the partitions are;
+- ``cluster`` and ``partition``: arrays and data frames of Dask, whose statistics are computed where they are;
 - ``reading`` and ``changes``: what they share, and how data that does not stand still is noticed.
 """
 
