@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from threadpoolctl import threadpool_limits
+
+from dpframe import registry
+
+if TYPE_CHECKING:
+    from tests.test_bad_input import Watch
 
 
 @pytest.fixture
@@ -13,3 +19,16 @@ def several_blas_threads() -> Iterator[None]:
     """Two threads for matrices, as users have them: `make test` leaves one to each of its workers."""
     with threadpool_limits(limits=2, user_api="blas"):
         yield
+
+
+@pytest.fixture
+def watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
+    """Counts charges, reads and draws."""
+    from tests.test_bad_input import Watch
+
+    watch = Watch(monkeypatch)
+    registry.hook()
+    manager = registry._registry._manager
+    manager.register(watch)
+    yield watch
+    manager.unregister(watch)

@@ -11,7 +11,6 @@ import pytest
 from scipy import sparse
 
 import dpframe as dp
-from dpframe import registry
 from dpframe.noise import Keystream
 from dpframe.sources import Source
 from dpframe_gaussian import SymmetricGaussian
@@ -64,16 +63,6 @@ class Watch:
     @property
     def counts(self) -> tuple[int, int, int]:
         return self.charges, self.reads, self.draws
-
-
-@pytest.fixture
-def watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
-    watch = Watch(monkeypatch)
-    registry.hook()
-    manager = registry._registry._manager
-    manager.register(watch)
-    yield watch
-    manager.unregister(watch)
 
 
 class Counted:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe import registry, sources
+from dpframe import sources
 from tests.test_bad_input import SECRET, SECRETS, WORD, Watch
 
 pa: Any = pytest.importorskip("pyarrow")
@@ -29,16 +29,6 @@ TWO_PASSES = dp.Plan(
 )
 CHANGED = r"the file 'data\.\w+' was changed or replaced after its schema was checked.* stands"
 GONE = r"the file 'data\.\w+' is gone after its schema was checked.* stands"
-
-
-@pytest.fixture
-def watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
-    watch = Watch(monkeypatch)
-    registry.hook()
-    manager = registry._registry._manager
-    manager.register(watch)
-    yield watch
-    manager.unregister(watch)
 
 
 def ages(count: int = 1000) -> Any:

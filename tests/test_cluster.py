@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 import dpframe as dp
-from dpframe import progress, registry
+from dpframe import progress
 from dpframe.sources import cluster, open_source
 from tests.test_bad_input import SECRET, SECRETS, WORD, Watch, check_refused
 
@@ -61,16 +61,6 @@ def frame() -> Any:
 
 def frames(size: int = 50) -> Any:
     return dd.from_map(lambda start: frame()[start : start + size], range(0, COUNT, size), meta=frame()[:0])
-
-
-@pytest.fixture
-def watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
-    watch = Watch(monkeypatch)
-    registry.hook()
-    manager = registry._registry._manager
-    manager.register(watch)
-    yield watch
-    manager.unregister(watch)
 
 
 # -- the same integers -------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe import registry
 from tests.test_bad_input import Watch, check_refused
 
 pd: Any = pytest.importorskip("pandas")
@@ -66,16 +65,6 @@ def plan(rows: dp.Rows = ROWS) -> dp.Plan:
 
 def moment(data: Any, rows: dp.Rows = ROWS) -> bytes:
     return plan(rows).run(data, insecure_seed=7)["moment"].tobytes()
-
-
-@pytest.fixture
-def watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
-    watch = Watch(monkeypatch)
-    registry.hook()
-    manager = registry._registry._manager
-    manager.register(watch)
-    yield watch
-    manager.unregister(watch)
 
 
 def test_types_do_depend_on_cells() -> None:

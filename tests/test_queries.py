@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe import registry
 from dpframe.cli import main
 from dpframe.sources import open_source
 from tests.test_bad_input import SECRETS, WORD, Watch, check_refused
@@ -52,16 +51,6 @@ def database(tmp_path: Path) -> Path:
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
         connection.execute(MAKE)
     return tmp_path / "clinic.duckdb"
-
-
-@pytest.fixture
-def watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
-    watch = Watch(monkeypatch)
-    registry.hook()
-    manager = registry._registry._manager
-    manager.register(watch)
-    yield watch
-    manager.unregister(watch)
 
 
 def moment(data: Any) -> bytes:

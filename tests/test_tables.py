@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpframe as dp
-from dpframe import registry, sources
+from dpframe import sources
 from tests.test_bad_input import SECRET, SECRETS, WORD, Watch, check_refused
 
 pa: Any = pytest.importorskip("pyarrow")
@@ -730,16 +730,6 @@ def test_a_record_is_a_row(tmp_path_factory: pytest.TempPathFactory, rows: list[
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
-    watch = Watch(monkeypatch)
-    registry.hook()
-    manager = registry._registry._manager
-    manager.register(watch)
-    yield watch
-    manager.unregister(watch)
 
 
 def text_file(path: Path, text: str) -> Path:
