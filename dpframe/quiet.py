@@ -14,7 +14,7 @@ _within: list[Any] = []
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Warnings in between are neither shown nor errors, in any thread.
+    """Warnings in between are neither shown nor errors, in any thread, unless somebody sets filters meanwhile.
 
     Filters belong to the process. So the first of several runs at once sets them, and the last one restores them: runs
     that overlap would otherwise leave behind what another one had set.

@@ -1,6 +1,7 @@
 """dp.check: figures of the raw data for its steward, marked NOT PRIVATE."""
 
 import math
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -91,6 +92,8 @@ def test_quantiles_of_very_many_lengths(monkeypatch: pytest.MonkeyPatch) -> None
         assert {q: pytest.approx(np.quantile(drawn, q), rel=error) for q in module.QUANTILES} == {
             q: lengths.quantile(q) for q in module.QUANTILES
         }
+    lengths.add(np.array([sys.float_info.max]))
+    assert lengths.quantile(1.0) == sys.float_info.max  # which is not rounded up to infinity
     doubled = module.Lengths()
     for _ in range(500):
         doubled.add(np.array([1.0, 2.0, 4.0]))
