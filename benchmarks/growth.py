@@ -12,10 +12,11 @@ from threadpoolctl import threadpool_limits
 import dpframe as dp
 from benchmarks.table import Row, Table, Value
 from benchmarks.timing import Turns, timed
-from dpframe import lattice, mapping
-from dpframe.accumulate import accumulate
+from dpframe import lattice
 from dpframe.lattice import FloatArray
-from dpframe.narrow import Kind
+from dpframe.reading import column_map
+from dpframe.reading.int16 import Kind
+from dpframe.reading.totals import accumulate
 from dpframe.sources import open_source
 
 ROWS, ROWS_DIM = (30_000, 100_000, 300_000, 1_000_000), 100
@@ -32,7 +33,7 @@ def measure(turns: Turns) -> Table:
     cases = [("rows", count, ROWS_DIM, cores) for count in ROWS]
     cases += [("coordinates", DIMS_ROWS, dim, cores) for dim in DIMS]
     cases += [("workers", WORKERS_ROWS, WORKERS_DIM, count) for count in workers]
-    mapping.compiler.kernels(Kind.ROWS, mapping.COMPILED_FROM)  # loaded, as large data would
+    column_map.compiler.kernels(Kind.ROWS, column_map.COMPILED_FROM)  # loaded, as large data would
     found = [_compare(*case, turns) for case in cases]
     cell, product = _fitted(found)
     figures: dict[str, Value] = {

@@ -12,9 +12,9 @@ import dpframe as dp
 from benchmarks.growth import only
 from benchmarks.table import Row, Table
 from benchmarks.timing import Turns, timed
-from dpframe import mapping, narrow
-from dpframe.accumulate import Totals
-from dpframe.private import Scratch
+from dpframe.reading import column_map, int16
+from dpframe.reading.chunk import Scratch
+from dpframe.reading.totals import Totals
 
 CELLS = 50_000_000
 DIMS = (20, 50, 100)
@@ -50,7 +50,7 @@ def _compare(dtype: Any, dim: int, turns: Turns) -> list[Row]:
     normed = dp.Rows(columns=columns, neighbors="add-remove", norm=dim**0.5 / 4)
     long = dp.Rows(norm=dim**0.5, neighbors="add-remove", dim=dim)
     for promise in (plain, normed, long):
-        mapping.compiler.expect(narrow.kind(promise), mapping.COMPILED_FROM)
+        column_map.compiler.expect(int16.kind(promise), column_map.COMPILED_FROM)
     things: dict[str, Callable[[], object]] = {
         READING: values.sum,
         COPYING: lambda: np.copyto(copied, values),
@@ -74,7 +74,7 @@ def _compare(dtype: Any, dim: int, turns: Turns) -> list[Row]:
 
 
 def _rounded(table: dict[str, NDArray[Any]], promise: dp.Rows) -> None:
-    for _ in mapping.mapper(promise, Scratch())(table):
+    for _ in column_map.mapper(promise, Scratch())(table):
         pass
 
 

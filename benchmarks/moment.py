@@ -11,8 +11,8 @@ from threadpoolctl import threadpool_limits
 import dpframe as dp
 from benchmarks.table import Row, Table, Value, at_most
 from benchmarks.timing import Measured, Turns, timed
-from dpframe.accumulate import accumulate
 from dpframe.lattice import FloatArray
+from dpframe.reading.totals import accumulate
 from dpframe.sources import open_source
 
 ROWS, DIM = 1_000_000, 100

@@ -11,8 +11,8 @@ from pyarrow import compute
 
 from benchmarks.table import Row, Table
 from benchmarks.timing import Turns, timed
-from dpframe.person import Counter, from_arrow
-from dpframe.sources import MAX_ROWS_PER_BLOCK
+from dpframe.reading.people import Counter, from_arrow
+from dpframe.sources.source import MAX_ROWS_PER_BLOCK
 
 ROWS, PEOPLE, MOST = 10_000_000, 1_000_000, 3
 REPETITIONS = 3

@@ -17,9 +17,9 @@ import numpy as np
 import dpframe as dp
 from benchmarks.table import Row, Table, Value, at_most
 from benchmarks.timing import Turns
-from dpframe import runner
 from dpframe.lattice import FloatArray
 from dpframe.noise import Keystream
+from dpframe.run import runner
 from dpframe.sources import Source, open_source
 from dpframe_spiked import printed_level
 

@@ -15,9 +15,9 @@ import dpframe as dp
 from benchmarks import fresh
 from benchmarks.table import Row, Table, at_least, at_most
 from benchmarks.timing import Measured, Turns
-from dpframe import mapping, narrow
-from dpframe.sources import table_rows
-from dpframe.sources.files import READ_BUFFER
+from dpframe.reading import column_map, int16
+from dpframe.sources.parquet import READ_BUFFER
+from dpframe.sources.source import table_rows
 
 FILES, GROUPS, ROWS_PER_GROUP, DIM = 10, 2, 1_000_000, 50
 REPETITIONS = 9
@@ -175,5 +175,5 @@ def run_plan(directory: str) -> fresh.Figures:
 def load(directory: str) -> fresh.Figures:
     """Compiled code, as a run loads it."""
     plan, start = _plan(), time.perf_counter()
-    mapping.compiler.kernels(narrow.kind(plan.rows), mapping.COMPILED_FROM)
+    column_map.compiler.kernels(int16.kind(plan.rows), column_map.COMPILED_FROM)
     return {"seconds": time.perf_counter() - start}

@@ -9,9 +9,6 @@ from __future__ import annotations
 from dpframe import lattice, losses, postprocess, rounding, sensitivity, validators
 from dpframe.accounting import accountant
 from dpframe.auditing import Audit, audit
-from dpframe.bounds import Assumption, Bound, Scenario
-from dpframe.budget import Budget, ModelBudget
-from dpframe.check import check
 from dpframe.errors import (
     BudgetExceeded,
     DataError,
@@ -24,7 +21,6 @@ from dpframe.errors import (
 )
 from dpframe.forecast import Comparison, compare
 from dpframe.hookspecs import hookimpl
-from dpframe.inputs import Ref, Shape, input, ref, shape_of
 from dpframe.interfaces import (
     API_VERSION,
     Accountant,
@@ -52,19 +48,23 @@ from dpframe.kinds import (
 )
 from dpframe.ledger import Dataset, Ledger
 from dpframe.losses import PrivacyLoss
-from dpframe.models import Model, model
 from dpframe.noise import Random
 from dpframe.plan import Plan
-from dpframe.private import Chunk, PrivateData
-from dpframe.progress import Progress
+from dpframe.plan.steps import Step, derive, release
+from dpframe.reading.chunk import Chunk, PrivateData
 from dpframe.registry import PluginInfo, plugins, register, unregister
-from dpframe.report import Explanation
-from dpframe.result import Charge, Record, Result
-from dpframe.rows import Category, Column, Rows
+from dpframe.run.explain import Explanation
+from dpframe.run.progress import Progress
+from dpframe.run.result import Charge, Record, Result
 from dpframe.sensitivity import Sensitivity
 from dpframe.sources.queries import query
+from dpframe.spec.bounds import Assumption, Bound, Scenario
+from dpframe.spec.budget import Budget, ModelBudget
+from dpframe.spec.models import Model, model
+from dpframe.spec.refs import Ref, Shape, input, ref, shape_of
+from dpframe.spec.rows import Category, Column, Rows
 from dpframe.statistics import BlockMoment, ColumnHistogram, Moment, NormHistogram
-from dpframe.steps import Step, derive, release
+from dpframe.steward import check
 
 __version__ = "0.1.0"
 

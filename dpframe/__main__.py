@@ -1,5 +1,5 @@
 """``python -m dpframe``: the same as the command ``dpframe``."""
 
-from dpframe.cli import main
+from dpframe.cli.main import main
 
 raise SystemExit(main())

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpframe.budget import Budget
+    from dpframe.spec.budget import Budget
 
 
 class DPFrameError(Exception):

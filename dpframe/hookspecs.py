@@ -16,7 +16,7 @@ from dpframe.losses import PrivacyLoss
 
 if TYPE_CHECKING:
     from dpframe.plan import Plan
-    from dpframe.result import Record
+    from dpframe.run.result import Record
 
 PROJECT = "dpframe"
 hookspec = pluggy.HookspecMarker(PROJECT)

@@ -19,16 +19,16 @@ from dpframe.lattice import IntArray
 from dpframe.losses import PrivacyLoss
 
 if TYPE_CHECKING:
-    from dpframe.accumulate import ExactSum
-    from dpframe.bounds import Bound, Scenario
-    from dpframe.budget import Budget
-    from dpframe.inputs import Shape
     from dpframe.noise import Random
     from dpframe.plan import Plan
-    from dpframe.private import Chunk, PrivateData
-    from dpframe.rows import Rows
+    from dpframe.plan.steps import Step
+    from dpframe.reading.chunk import Chunk, PrivateData
+    from dpframe.reading.totals import ExactSum
     from dpframe.sensitivity import Sensitivity
-    from dpframe.steps import Step
+    from dpframe.spec.bounds import Bound, Scenario
+    from dpframe.spec.budget import Budget
+    from dpframe.spec.refs import Shape
+    from dpframe.spec.rows import Rows
 
 API_VERSION = 1
 """Raised when an interface changes in a way that plugins must follow."""

@@ -82,7 +82,7 @@ class Registry:
             if self._loaded:
                 return
             self._loaded = True
-            from dpframe import builtin
+            from dpframe.builtin import hooks as builtin
 
             self._add(builtin, "dpframe", _version("dpframe"))
             disabled = {word.strip() for word in os.environ.get(DISABLE, "").split(",")} - {""}

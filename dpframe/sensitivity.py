@@ -38,7 +38,7 @@ import attrs
 from dpframe.lattice import RADIUS
 
 if TYPE_CHECKING:
-    from dpframe.rows import Rows
+    from dpframe.spec.rows import Rows
 
 
 @attrs.frozen(kw_only=True)

@@ -14,16 +14,16 @@ import numpy as np
 
 from dpframe import lattice, sensitivity, validators
 from dpframe.errors import PlanError
-from dpframe.inputs import input, shape_of
 from dpframe.interfaces import Statistic
 from dpframe.kinds import AugmentedMoment, Radii, Subspace, SymmetricMatrix
 from dpframe.lattice import FloatArray, IntArray
-from dpframe.private import Chunk
-from dpframe.rows import NORM_LIMIT, Column, Rows
+from dpframe.reading.chunk import Chunk
 from dpframe.sensitivity import Sensitivity
+from dpframe.spec.refs import input, shape_of
+from dpframe.spec.rows import NORM_LIMIT, Column, Rows
 
 if TYPE_CHECKING:
-    from dpframe.accumulate import ExactSum
+    from dpframe.reading.totals import ExactSum
 
 BASIS_BITS = 30  # |Σ q u| ≤ 2¹⁶ · 2³⁰ · (1 + tiny) < 2⁵³: projections of integer rows are exact
 

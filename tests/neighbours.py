@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpframe as dp
-from dpframe.private import Chunk
+from dpframe.reading.chunk import Chunk
 
 Rows2D = NDArray[np.float64]
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
 import dpframe as dp
-from dpframe import accumulate as accumulating
 from dpframe import lattice
-from dpframe.accumulate import ExactSum, Totals, accumulate, totals
+from dpframe.reading import totals as accumulating
+from dpframe.reading.totals import ExactSum, Totals, accumulate, totals
 from dpframe.sources import open_source
 
 ROWS = dp.Rows(norm=1.0, neighbors="add-remove", dim=2)
@@ -152,7 +152,7 @@ def test_many_merges_of_moments_and_a_release(monkeypatch: pytest.MonkeyPatch) -
     assert expected == found[dp.Moment()]["moment"].tolist()
     assert expected[0][1] < -(2**63)
     plan = dp.Plan(rows=ROWS, budget=dp.Budget(epsilon=1.0, delta=1e-6), steps=[dp.release("moment", "gaussian")])
-    monkeypatch.setattr("dpframe.runner.accumulate", lambda *_: found)
+    monkeypatch.setattr("dpframe.run.runner.accumulate", lambda *_: found)
     released = plan.run(values, insecure_seed=1)["moment"] / ROWS.step**2
     assert np.array(expected, dtype=float) == pytest.approx(released, rel=1e-9)
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe.accumulate import accumulate
 from dpframe.noise import Keystream
 from dpframe.noise.choice import _certain, _extended
+from dpframe.reading.totals import accumulate
 from dpframe.sources import open_source
 
 AGE = dp.Rows(columns=[dp.Column("age", 0, 100)], neighbors="add-remove", center=True)

@@ -128,7 +128,7 @@ def test_a_file_that_changes_while_it_is_read(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sources, "MAX_ROWS_PER_BLOCK", 100)
+    monkeypatch.setattr(sources.source, "MAX_ROWS_PER_BLOCK", 100)
     data = make(tmp_path)
     blocks = sources.open_source(data, AGE).blocks()
     next(blocks)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe.check import ColumnCheck, DataCheck
+from dpframe.steward import ColumnCheck, DataCheck
 
 NAN, INFINITY = float("nan"), float("inf")
 COLUMNS = [dp.Column("age", 0, 10), dp.Column("hours", 0, 10, missing=5), dp.Category("sex", ["F", "M"])]
@@ -81,7 +81,7 @@ def test_any_source(source: Any) -> None:
 
 def test_quantiles_of_very_many_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
     """In memory that does not grow with them: exact while they are few, and nearly so beyond."""
-    module = import_module("dpframe.check")
+    module = import_module("dpframe.steward")
     monkeypatch.setattr(module, "KEPT", 1000)
     random = np.random.default_rng(5)
     for count, error in [(999, 1e-12), (100_000, 2**-7)]:

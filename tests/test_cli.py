@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe import cli
+from dpframe.cli import main as cli
 from tests.mechanisms import Failing, registered
 
 PLAN = """format = 1

@@ -13,8 +13,9 @@ import pytest
 from threadpoolctl import threadpool_info
 
 import dpframe as dp
-from dpframe import progress
-from dpframe.sources import cluster, open_source
+from dpframe.run import progress
+from dpframe.sources import dask as dask_source
+from dpframe.sources import open_source
 from tests.test_bad_input import SECRET, SECRETS, WORD, Watch, check_refused
 
 pd: Any = pytest.importorskip("pandas")
@@ -120,13 +121,15 @@ def test_shares_are_not_changed_by_adding_them_up() -> None:
     source = open_source(da.from_array(array(), chunks=(100, 4)), PLAIN)
     assert source.partitions is not None
     partition = source.partitions.partition
-    job = cluster.Job((dp.Moment(),), partition.rows, partition)
-    shares = [cluster.share_of(job, index, array()[start : start + 100]) for index, start in enumerate((0, 100, 200))]
+    job = dask_source.Job((dp.Moment(),), partition.rows, partition)
+    shares = [
+        dask_source.share_of(job, index, array()[start : start + 100]) for index, start in enumerate((0, 100, 200))
+    ]
     kept = copy.deepcopy(shares)
-    once, again = cluster.added(job, shares), cluster.added(job, shares)
+    once, again = dask_source.added(job, shares), dask_source.added(job, shares)
     for share, before in [*zip(shares, kept, strict=True), (once, again)]:
-        assert isinstance(share, cluster.Share)
-        assert isinstance(before, cluster.Share)
+        assert isinstance(share, dask_source.Share)
+        assert isinstance(before, dask_source.Share)
         found, wanted = (each.totals.exact()[dp.Moment()]["moment"] for each in (share, before))
         assert (wanted == found).all()
     assert "<Share: private>" == repr(pickle.loads(pickle.dumps(once)))
@@ -262,9 +265,9 @@ def test_another_version_on_a_worker_is_refused() -> None:
     source = open_source(da.from_array(array(), chunks=(100, 4)), PLAIN)
     assert source.partitions is not None
     partition = source.partitions.partition
-    job = cluster.Job((dp.Moment(),), partition.rows, partition, version="0.0.1")
-    found = cluster.share_of(job, 0, array())
-    assert isinstance(found, cluster.Failure)
+    job = dask_source.Job((dp.Moment(),), partition.rows, partition, version="0.0.1")
+    found = dask_source.share_of(job, 0, array())
+    assert isinstance(found, dask_source.Failure)
     assert found.words.startswith(f"a worker has dpframe {dp.__version__}; the run has 0.0.1.")
 
 

@@ -12,7 +12,7 @@ import pytest
 from numba import types
 from numba.core.caching import FunctionCache
 
-from dpframe.compiled import compiled
+from dpframe.jit import compiled
 
 
 def test_a_full_disk_only_costs_compiling_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,7 +31,7 @@ def test_a_full_disk_only_costs_compiling_again(monkeypatch: pytest.MonkeyPatch)
 ENTRY = """
 from numba import types
 from factors import scaled
-from dpframe.compiled import compiled
+from dpframe.jit import compiled
 
 @compiled(types.float64)
 def entry(value):
@@ -41,7 +41,7 @@ print(entry(1.5), sum(entry.stats.cache_hits.values()))
 """
 
 PART = """
-from dpframe.compiled import compiled_part
+from dpframe.jit import compiled_part
 
 @compiled_part
 def scaled(value):

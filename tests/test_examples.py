@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpframe.scaffold import new_plugin
+from dpframe.cli.scaffold import new_plugin
 from tests.packages import PIP, ROOT, run, wheels
 from tests.test_docs import blocks, stable
 

@@ -24,12 +24,13 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 import dpframe as dp
-from dpframe import lattice, mapping
-from dpframe.accumulate import accumulate
+from dpframe import lattice
 from dpframe.lattice import RADIUS, direction_bits, inner_radius
-from dpframe.mapping import mapper
-from dpframe.narrow import Kind
-from dpframe.private import Scratch
+from dpframe.reading import column_map
+from dpframe.reading.chunk import Scratch
+from dpframe.reading.column_map import mapper
+from dpframe.reading.int16 import Kind
+from dpframe.reading.totals import accumulate
 from dpframe.sources import open_source
 
 NASTY = [0.0, -0.0, 5e-324, -5e-324, 1e-310, np.nan, np.inf, -np.inf, 1.7e308, -1.7e308, 3.4e38, 1e151, 0.1, 0.7, 1.0]
@@ -98,7 +99,7 @@ def _reference_row(row: NDArray[Any], norm: float) -> Any:
         return np.rint(directions * (inner_radius(dim) / length))[None]
 
 
-def one_chunk(mapped: mapping.Mapper) -> Callable[[Any], dp.Chunk]:
+def one_chunk(mapped: column_map.Mapper) -> Callable[[Any], dp.Chunk]:
     """A map of blocks that are small enough to come as one chunk, or none."""
 
     def first(raw: Any) -> dp.Chunk:
@@ -109,11 +110,11 @@ def one_chunk(mapped: mapping.Mapper) -> Callable[[Any], dp.Chunk]:
 
 
 @contextmanager
-def compiler(compiled: bool) -> Iterator[mapping.Compiler]:
+def compiler(compiled: bool) -> Iterator[column_map.Compiler]:
     """A compiler of one's own, with compiled code or without."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mapping, "COMPILED_FROM", 0 if compiled else math.inf)
-        patch.setattr(mapping, "compiler", found := mapping.Compiler())
+        patch.setattr(column_map, "COMPILED_FROM", 0 if compiled else math.inf)
+        patch.setattr(column_map, "compiler", found := column_map.Compiler())
         for kind in Kind:
             found.expect(kind, 1)
             assert compiled is (found.kernels(kind, 1) is not None)
@@ -183,9 +184,9 @@ def test_cells_in_any_form(form: str, dtype: Any) -> None:
 
 def test_large_data_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """After so many cells, or before the first where it is known how many there are."""
-    monkeypatch.setattr(mapping, "COMPILED_FROM", 2500)
+    monkeypatch.setattr(column_map, "COMPILED_FROM", 2500)
     for expected, cells in [([False, False, True, True], 0), ([True] * 4, 2500)]:
-        found = mapping.Compiler()
+        found = column_map.Compiler()
         found.expect(Kind.COLUMNS, cells)
         assert expected == [found.kernels(Kind.COLUMNS, 1000) is not None for _ in range(4)]
         assert found.kernels(Kind.ROWS, 2499) is None  # which are counted apart
@@ -204,8 +205,8 @@ def test_large_data_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_worth_compiling_is_known_from_the_promise(
     promise: dp.Rows, kinds: list[Kind], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mapping, "COMPILED_FROM", 100)
-    monkeypatch.setattr(mapping, "compiler", found := mapping.Compiler())
+    monkeypatch.setattr(column_map, "COMPILED_FROM", 100)
+    monkeypatch.setattr(column_map, "compiler", found := column_map.Compiler())
     next(open_source(np.ones((5, 20)), promise).all_blocks())
     assert kinds == list(found._expected)
     assert not found._kernels  # before the first cells
@@ -240,12 +241,12 @@ FAILURES = [
 @pytest.mark.parametrize("works", [False, True])
 def test_garbage_is_looked_for_as_before(works: bool, collected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     loading = Mock(return_value=Broken()) if works else Mock(side_effect=ImportError("no module named numba"))
-    monkeypatch.setattr(mapping, "import_module", loading)
-    monkeypatch.setattr(mapping, "COMPILED_FROM", 0)
+    monkeypatch.setattr(column_map, "import_module", loading)
+    monkeypatch.setattr(column_map, "COMPILED_FROM", 0)
     before = gc.isenabled()
     try:
         (gc.enable if collected else gc.disable)()
-        mapping.Compiler().kernels(Kind.COLUMNS, 1)
+        column_map.Compiler().kernels(Kind.COLUMNS, 1)
         assert collected is gc.isenabled()
     finally:
         (gc.enable if before else gc.disable)()
@@ -255,22 +256,22 @@ def test_garbage_is_looked_for_as_before(works: bool, collected: bool, monkeypat
 def test_what_cannot_be_compiled_is_mapped_by_numpy(loading: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is tried once, and nothing is said."""
     rows = dp.Rows(columns=[dp.Column("x", -1, 1)], neighbors="add-remove")
-    monkeypatch.setattr(mapping, "COMPILED_FROM", 0)
-    monkeypatch.setattr(mapping, "compiler", mapping.Compiler())
-    monkeypatch.setattr(mapping, "import_module", loading)
+    monkeypatch.setattr(column_map, "COMPILED_FROM", 0)
+    monkeypatch.setattr(column_map, "compiler", column_map.Compiler())
+    monkeypatch.setattr(column_map, "import_module", loading)
     table = {"x": np.linspace(-2, 2, 1000)}
     for _ in range(2):
         assert reference_map(rows, table).tolist() == one_chunk(mapper(rows, Scratch()))(table).values.tolist()
     assert 1 == loading.call_count
-    assert "<Compiler: private>" == repr(mapping.compiler)
+    assert "<Compiler: private>" == repr(column_map.compiler)
 
 
 def test_warnings_of_loading_are_not_shown(monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder) -> None:
     rows = dp.Rows(columns=[dp.Column("x", -1, 1)], neighbors="add-remove")
     loading = Mock(return_value=Broken(RuntimeError("other integers")))
-    monkeypatch.setattr(mapping, "import_module", loading)
-    monkeypatch.setattr(mapping, "COMPILED_FROM", 0)
-    monkeypatch.setattr(mapping, "compiler", mapping.Compiler())
+    monkeypatch.setattr(column_map, "import_module", loading)
+    monkeypatch.setattr(column_map, "COMPILED_FROM", 0)
+    monkeypatch.setattr(column_map, "compiler", column_map.Compiler())
     filters = list(warnings.filters)
     accumulate([{"x": np.zeros(10)}], [dp.Moment()], rows)
     assert 1 == loading.call_count
@@ -287,7 +288,7 @@ def test_numpy_works_on_while_code_is_loaded(monkeypatch: pytest.MonkeyPatch) ->
     def load(_: str) -> Any:
         loading.set()
         assert loaded.wait(60.0)
-        return importlib.import_module("dpframe.kernels")
+        return importlib.import_module("dpframe.reading.kernels")
 
     def then(last: bool) -> None:
         assert loading.wait(60.0)  # before anything else is read
@@ -299,9 +300,9 @@ def test_numpy_works_on_while_code_is_loaded(monkeypatch: pytest.MonkeyPatch) ->
             yield block
             then(number == len(blocks) - 1)
 
-    monkeypatch.setattr(mapping, "import_module", load)
-    monkeypatch.setattr(mapping, "COMPILED_FROM", 0)
-    monkeypatch.setattr(mapping, "compiler", found := mapping.Compiler())
+    monkeypatch.setattr(column_map, "import_module", load)
+    monkeypatch.setattr(column_map, "COMPILED_FROM", 0)
+    monkeypatch.setattr(column_map, "compiler", found := column_map.Compiler())
     assert expected == accumulate(read(), [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
     assert found.kernels(Kind.COLUMNS, 1) is not None
 
@@ -309,13 +310,13 @@ def test_numpy_works_on_while_code_is_loaded(monkeypatch: pytest.MonkeyPatch) ->
 def test_nothing_is_logged_of_loading(tmp_path: Path) -> None:
     code = (
         "import logging, numpy as np, dpframe as dp\n"
-        "from dpframe import mapping\n"
-        "from dpframe.accumulate import accumulate\n"
+        "from dpframe.reading import column_map\n"
+        "from dpframe.reading.totals import accumulate\n"
         "logging.basicConfig(level=logging.DEBUG)\n"
-        "mapping.COMPILED_FROM = 0\n"
+        "column_map.COMPILED_FROM = 0\n"
         "rows = dp.Rows(columns=[dp.Column('x', -1, 1)], neighbors='add-remove')\n"
         "accumulate([{'x': np.zeros(10)}], [dp.Moment()], rows)\n"
-        "print(list(mapping.compiler._kernels.values()) != [None])\n"
+        "print(list(column_map.compiler._kernels.values()) != [None])\n"
     )
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}  # where nothing is yet
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
@@ -326,12 +327,12 @@ def test_nothing_is_logged_of_loading(tmp_path: Path) -> None:
 def test_a_process_that_is_forked_while_code_is_loaded_does_not_wait_for_it() -> None:
     code = (
         "import os\n"
-        "from dpframe import mapping, narrow\n"
-        "mapping.COMPILED_FROM = 0\n"
-        "mapping.compiler._lock.acquire()\n"
+        "from dpframe.reading import column_map, int16\n"
+        "column_map.COMPILED_FROM = 0\n"
+        "column_map.compiler._lock.acquire()\n"
         "child = os.fork()\n"
         "if child == 0:\n"
-        "    mapping.compiler.kernels(narrow.Kind.COLUMNS, 1)\n"
+        "    column_map.compiler.kernels(int16.Kind.COLUMNS, 1)\n"
         "    os._exit(0)\n"
         "print(os.waitpid(child, 0)[1])\n"
     )
@@ -349,7 +350,7 @@ def test_cells_that_are_written_to_meanwhile_are_looked_at_once() -> None:
             return super().min(*how, **more)
 
     values = np.zeros((1, 3)).view(Room)
-    assert mapping._Numbers.of([dp.Column("x", -1, 1, missing=0.5)]).fill(values, [cells])
+    assert column_map._Numbers.of([dp.Column("x", -1, 1, missing=0.5)]).fill(values, [cells])
     assert [[0.25, 0.5, 0.75]] == values.tolist()
     assert [0.25, 0.25, 0.75] == cells.tolist()
 
@@ -360,8 +361,8 @@ def test_cells_that_are_written_to_meanwhile_are_looked_at_once() -> None:
 def test_settings_of_numba_do_not_stop_large_runs(variable: str, value: str) -> None:
     code = (
         "import dpframe as dp, numpy as np\n"
-        "from dpframe import mapping\n"
-        "mapping.COMPILED_FROM = 0\n"
+        "from dpframe.reading import column_map\n"
+        "column_map.COMPILED_FROM = 0\n"
         "rows = dp.Rows(columns=[dp.Column(f'x{i}', 0, 1) for i in range(20)], neighbors='add-remove')\n"
         "steps = [dp.release('moment', 'gaussian')]\n"
         "plan = dp.Plan(rows=rows, budget=dp.Budget(epsilon=1.0, delta=1e-6), steps=steps)\n"

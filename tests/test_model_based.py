@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe import cli, planfile
-from dpframe.budget import told
-from dpframe.quantile import PrivateQuantile
-from dpframe.schema import schema
+from dpframe.builtin.private_quantile import PrivateQuantile
+from dpframe.cli import main as cli
+from dpframe.plan.file import dumps, loads
+from dpframe.plan.json_schema import schema
+from dpframe.spec.budget import told
 from tests.mechanisms import NoisyTrace, registered
 
 ROWS = dp.Rows(norm=1.0, neighbors="replace")
@@ -265,15 +266,15 @@ def test_plan_files_carry_what_is_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = mixed()
-    text = planfile.dumps(found)
+    text = dumps(found)
     assert 'accept = ["toy-model"]' in text
-    again = planfile.loads(text)
+    again = loads(text)
     assert (found, found.content_hash) == (again, again.content_hash)
     assert found.content_hash != plan(*found.written, accept=("toy-model", "other")).content_hash
     with pytest.raises(dp.PlanError, match="'toy-model'"):
-        planfile.loads(text.replace('accept = ["toy-model"]\n', ""))
+        loads(text.replace('accept = ["toy-model"]\n', ""))
     with pytest.raises(dp.PlanError, match="accept must be a list of models"):
-        planfile.loads(text.replace('["toy-model"]', '"toy-model"'))
+        loads(text.replace('["toy-model"]', '"toy-model"'))
     assert {"type": "array", "items": {"type": "string"}} == schema()["properties"]["accept"]
     monkeypatch.chdir(tmp_path)
     found.dump("plan.toml")

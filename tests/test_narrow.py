@@ -12,12 +12,13 @@ import pytest
 from numpy.typing import NDArray
 
 import dpframe as dp
-from dpframe import kernels, lattice, mapping, narrow
-from dpframe.accumulate import accumulate
-from dpframe.kernels import checks, pairs
-from dpframe.kernels.room import PAIRS
-from dpframe.kernels.vectors import LANES
-from dpframe.private import Scratch
+from dpframe import lattice
+from dpframe.reading import column_map, int16, kernels
+from dpframe.reading.chunk import Scratch
+from dpframe.reading.kernels import pairs, selftest
+from dpframe.reading.kernels.buffers import PAIRS
+from dpframe.reading.kernels.vectors import LANES
+from dpframe.reading.totals import accumulate
 from dpframe.sources import open_source
 from tests.test_mapping import NASTY, compiler, one_chunk, reference_integers, reference_map
 
@@ -118,7 +119,7 @@ def test_no_promise_lets_32_bits_overflow() -> None:
     widths = [*range(1, 200), *range(200, lattice.TILE, 37), lattice.TILE - 1]
     for width in widths:
         rows = dp.Rows(columns=[dp.Column(f"x{i}", 0, 1) for i in range(width)], neighbors="replace")
-        steps = narrow.steps_for(rows)
+        steps = int16.steps_for(rows)
         assert (steps > 0) is (width >= 17)
         if steps:
             ends = rows.map(np.array([[0.0] * width, [1.0] * width]))
@@ -129,15 +130,15 @@ def test_no_promise_lets_32_bits_overflow() -> None:
 
 @pytest.mark.parametrize("said", [{"norm": 1.0}, {"norm": 100.0}, {"norm": dp.ref("radius")}])
 def test_a_norm_beside_the_columns_is_not_for_16_bits(said: Any) -> None:
-    assert 0 == narrow.steps_for(promise(**said))
+    assert 0 == int16.steps_for(promise(**said))
 
 
 def test_wide_rows_are_not_for_16_bits() -> None:
     room = lattice.TILE - len(COLUMNS)
     most, too_many = (dp.Category("level", list(range(count))) for count in (room - 1, room))
-    assert 0 < narrow.steps_for(promise(most))
-    assert 0 == narrow.steps_for(promise(most, center=True))
-    assert 0 == narrow.steps_for(promise(too_many))
+    assert 0 < int16.steps_for(promise(most))
+    assert 0 == int16.steps_for(promise(most, center=True))
+    assert 0 == int16.steps_for(promise(too_many))
 
 
 @pytest.mark.parametrize("center", [False, True])
@@ -146,7 +147,7 @@ def test_the_integers_are_those_of_one_row_after_the_other(center: bool, count: 
     rows = promise(CATEGORY, center=center)
     cells = table(rows, count)
     with compiler(True):
-        mapped = one_chunk(mapping.mapper(rows, Scratch()))
+        mapped = one_chunk(column_map.mapper(rows, Scratch()))
         mapped(table(rows, 5000, nasty=False)).integers()  # memory with something in it
         chunk = mapped(cells)
     assert chunk._narrow is not None
@@ -188,7 +189,7 @@ def test_cells_are_mapped_in_one_way(norm: float | None) -> None:
     assert mapped.tolist() == np.rint(values[:, 0] * scale).tolist()
     total = np.zeros((rows.width, rows.width), dtype=np.int64)
     with compiler(True):
-        one_chunk(mapping.mapper(rows, Scratch()))(found).add_gram(total)
+        one_chunk(column_map.mapper(rows, Scratch()))(found).add_gram(total)
     assert exact(reference_integers(values, rows.length).T) == total.tolist()
 
 
@@ -197,7 +198,7 @@ def test_cells_are_mapped_in_one_way(norm: float | None) -> None:
 @pytest.mark.parametrize("count", [17, 19])
 def test_arrays_of_other_columns_are_not_read(said: Any, compiled: bool, count: int) -> None:
     with compiler(compiled), pytest.raises(IndexError, match=f"{count} columns, where 18 were promised"):
-        one_chunk(mapping.mapper(promise(**said), Scratch()))(np.ones((3, count)))
+        one_chunk(column_map.mapper(promise(**said), Scratch()))(np.ones((3, count)))
 
 
 @pytest.mark.parametrize("said", [{}, {"norm": 2.0}])
@@ -205,7 +206,7 @@ def test_arrays_of_other_columns_are_not_read(said: Any, compiled: bool, count: 
 def test_columns_of_two_dimensions_are_not_read(said: Any, shape: tuple[int, int]) -> None:
     rows = promise(**said)
     with compiler(True), pytest.raises(IndexError, match="lengths"):
-        one_chunk(mapping.mapper(rows, Scratch()))({**table(rows, 5), "x3": np.ones(shape)})
+        one_chunk(column_map.mapper(rows, Scratch()))({**table(rows, 5), "x3": np.ones(shape)})
 
 
 @pytest.mark.parametrize("center", [False, True])
@@ -218,7 +219,7 @@ def test_a_lost_row_contributes_nothing(center: bool, lost: dp.Column | dp.Categ
     cells["y"], cells["z"] = np.ones(40, dtype=dtype), np.ones(40, dtype=dtype)
     cells["y"][7] = cells["y"][39] = cells["z"][0] = wrong
     with compiler(True):
-        chunk = one_chunk(mapping.mapper(rows, Scratch()))(cells)
+        chunk = one_chunk(column_map.mapper(rows, Scratch()))(cells)
     integers = reference_integers(reference_map(rows, cells), rows.length)
     integers = np.hstack([integers, np.full((40, 1), rows.constant)]) if center else integers
     integers[[0, 7, 39]] = 0
@@ -274,19 +275,19 @@ def test_files_of_any_grouping(size: int, tmp_path: Path, monkeypatch: pytest.Mo
     frame = pa.table({name: np.ascontiguousarray(column) for name, column in cells.items()})
     for number, start in enumerate(range(0, 50_000, 25_000)):
         pq.write_table(frame.slice(start, 25_000), tmp_path / f"{number}.parquet", row_group_size=size)
-    monkeypatch.setattr(mapping, "COMPILED_FROM", 30_000 * rows.known_dim)
-    monkeypatch.setattr(mapping, "compiler", mapping.Compiler())
+    monkeypatch.setattr(column_map, "COMPILED_FROM", 30_000 * rows.known_dim)
+    monkeypatch.setattr(column_map, "compiler", column_map.Compiler())
     source = open_source(tmp_path, rows)
     assert expected.tolist() == accumulate(source.all_blocks(), [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
-    assert mapping.compiler.kernels(narrow.Kind.NARROW_COLUMNS, 0) is not None
+    assert column_map.compiler.kernels(int16.Kind.NARROW_COLUMNS, 0) is not None
 
 
 @pytest.mark.parametrize("what", ["round_strips", "add_strips"])
 def test_code_that_gives_other_integers_is_not_used(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    checks.check_narrow_columns()
-    monkeypatch.setattr(checks, what, lambda *_: True)
+    selftest.check_narrow_columns()
+    monkeypatch.setattr(selftest, what, lambda *_: True)
     with pytest.raises(RuntimeError, match="compiled code does not"):
-        checks.check_narrow_columns()
+        selftest.check_narrow_columns()
 
 
 @pytest.mark.parametrize("what", ["SHORT", "MODERATE"])
@@ -300,5 +301,5 @@ def test_code_for_other_lengths_is_not_loaded(what: str, monkeypatch: pytest.Mon
 def test_narrow_rows_are_not_printed() -> None:
     rows = promise()
     with compiler(True):
-        chunk = one_chunk(mapping.mapper(rows, Scratch()))(table(rows, 3))
+        chunk = one_chunk(column_map.mapper(rows, Scratch()))(table(rows, 3))
     assert "<Narrow: private>" == repr(chunk._narrow)

@@ -18,14 +18,15 @@ import pytest
 from numpy.typing import NDArray
 
 import dpframe as dp
-from dpframe import kernels, lattice, mapping, narrow
-from dpframe.accumulate import accumulate
-from dpframe.kernels import checks
-from dpframe.kernels.pairs import HALF, _round_row
-from dpframe.kernels.products import fitting_steps
-from dpframe.kernels.room import PAIRS, Room
-from dpframe.narrow import Kind
-from dpframe.private import Chunk, Scratch
+from dpframe import lattice
+from dpframe.reading import column_map, int16, kernels
+from dpframe.reading.chunk import Chunk, Scratch
+from dpframe.reading.int16 import Kind
+from dpframe.reading.kernels import selftest
+from dpframe.reading.kernels.buffers import PAIRS, Room
+from dpframe.reading.kernels.pairs import HALF, _round_row
+from dpframe.reading.kernels.products import fitting_steps
+from dpframe.reading.totals import accumulate
 from dpframe.sources import open_source
 from tests.test_mapping import NASTY, compiler, one_chunk, reference_integers
 
@@ -53,7 +54,7 @@ def zeros(rows: dp.Rows) -> NDArray[np.int64]:
 
 def compiled_gram(values: NDArray[Any], rows: dp.Rows) -> list[list[int]]:
     with compiler(True):
-        chunk = one_chunk(mapping.mapper(rows, Scratch()))(values)
+        chunk = one_chunk(column_map.mapper(rows, Scratch()))(values)
         assert chunk._gram is not None
         total = zeros(rows)
         chunk.add_gram(total)
@@ -305,21 +306,21 @@ def test_the_sums_are_those_of_numpy(center: bool, monkeypatch: pytest.MonkeyPat
     rows = promise(center=center)
     with compiler(False):
         expected = accumulate([values], [dp.Moment()], rows)[dp.Moment()]["moment"]
-    monkeypatch.setattr(mapping, "COMPILED_FROM", 2_000_000)
-    monkeypatch.setattr(mapping, "compiler", found := mapping.Compiler())
+    monkeypatch.setattr(column_map, "COMPILED_FROM", 2_000_000)
+    monkeypatch.setattr(column_map, "compiler", found := column_map.Compiler())
     blocks = np.array_split(values, 61)
     assert expected.tolist() == accumulate(blocks, [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
     assert found.kernels(Kind.ROWS, 0) is not None
     source = open_source(values, rows)
     assert expected.tolist() == accumulate(source.all_blocks(), [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
-    assert values.size > 3 * mapping.NARROW_ENTRIES
+    assert values.size > 3 * column_map.NARROW_ENTRIES
     assert expected.tolist() == accumulate([values], [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
 
 
 def test_rows_of_another_dimension_are_not_summed() -> None:
     with compiler(True):
         for dim in (DIM - 1, DIM + 1, 40):
-            chunk = one_chunk(mapping.mapper(promise(center=True), Scratch()))(np.ones((3, dim)))
+            chunk = one_chunk(column_map.mapper(promise(center=True), Scratch()))(np.ones((3, dim)))
             with pytest.raises(ValueError, match=f"{dim} coordinates, where {DIM} were promised"):
                 chunk.add_gram(zeros(promise(center=True)))
 
@@ -328,7 +329,7 @@ def test_memory_that_is_given_back_is_not_read() -> None:
     """Where it is overwritten at once: the allocator is told to."""
     code = (
         "import numpy as np\n"
-        "from dpframe import kernels, lattice\n"
+        "from dpframe.reading import kernels\nfrom dpframe import lattice\n"
         "for check in kernels.CHECKS.values():\n"
         "    check()\n"
         "for dim in (17, 100, 116, 200, 600):\n"
@@ -368,7 +369,7 @@ def test_rows_that_are_written_to_meanwhile_are_never_too_long(in_one_direction:
             end, sums = time.monotonic() + 5.0, 0
             while sums < 4000 and time.monotonic() < end:
                 total, sums = zeros(rows), sums + 1
-                narrow.add_rows(values, rows, kernels.add_rows, total)
+                int16.add_rows(values, rows, kernels.add_rows, total)
                 assert np.trace(total) <= count * 2**32
         finally:
             stop.set()
@@ -390,7 +391,7 @@ def test_nothing_is_read_beyond_the_last_cell() -> None:
     code = (
         "import ctypes, math, mmap\n"
         "import numpy as np\n"
-        "from dpframe import kernels, lattice\n"
+        "from dpframe.reading import kernels\nfrom dpframe import lattice\n"
         "page = mmap.PAGESIZE\n"
         "memory = mmap.mmap(-1, 65 * page)\n"
         "start = ctypes.addressof(ctypes.c_char.from_buffer(memory))\n"
@@ -426,7 +427,7 @@ def test_nothing_is_read_beyond_the_last_cell() -> None:
 def test_other_statistics_see_the_rows_themselves() -> None:
     values, rows = of_all_kinds(100, DIM, 1.0), promise()
     with compiler(True):
-        chunk = one_chunk(mapping.mapper(rows, Scratch()))(values)
+        chunk = one_chunk(column_map.mapper(rows, Scratch()))(values)
     assert np.array_equal(values, chunk.values, equal_nan=True)
     assert reference_integers(values, 1.0).tolist() == chunk.integers().tolist()
 
@@ -452,7 +453,7 @@ COLUMNS = [dp.Column(f"x{i}", 0, 1) for i in range(DIM)]
     ],
 )
 def test_which_promises_are_for_which_code(rows: dp.Rows, expected: Kind | None) -> None:
-    assert expected is narrow.kind(rows)
+    assert expected is int16.kind(rows)
 
 
 def test_the_widest_rows() -> None:
@@ -466,15 +467,15 @@ def test_the_widest_rows() -> None:
 @pytest.mark.parametrize(
     ("what", "check"),
     [
-        ("add_rows", checks.check_rows),
-        ("add_columns", checks.check_normed_columns),
-        ("round_strips", checks.check_normed_columns),
+        ("add_rows", selftest.check_rows),
+        ("add_columns", selftest.check_normed_columns),
+        ("round_strips", selftest.check_normed_columns),
     ],
 )
 def test_code_that_gives_other_sums_is_not_used(
     what: str, check: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check()
-    monkeypatch.setattr(checks, what, lambda *_: (0, 0))
+    monkeypatch.setattr(selftest, what, lambda *_: (0, 0))
     with pytest.raises(RuntimeError, match="compiled code does not"):
         check()

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dpframe as dp
-from dpframe.person import Counter, Tally, allotments, counted
+from dpframe.reading.people import Counter, Tally, allotments, counted
 from dpframe.sources import open_source
 from tests.neighbours import moved
 

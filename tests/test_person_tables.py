@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe.auditing.pairs import built_in, checked
-from dpframe.cli import main
-from dpframe.schema import schema
+from dpframe.auditing.neighbor_pairs import built_in, checked
+from dpframe.cli.main import main
+from dpframe.plan.json_schema import schema
 from dpframe.sources import open_source
 from dpframe.testing import check_statistic
 

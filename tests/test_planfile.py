@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpframe as dp
-from dpframe import planfile, toml
-from dpframe.schema import schema
+from dpframe.plan import toml
+from dpframe.plan.file import dumps, loads
+from dpframe.plan.json_schema import schema
 from tests.mechanisms import NoisySignal, TwoRounds, registered
 
 GOOD = """format = 1
@@ -61,7 +62,7 @@ spectrum = [30, 20, 10]
 
 
 def load(text: str) -> dp.Plan:
-    return planfile.loads(text, source="plan.toml")
+    return loads(text, source="plan.toml")
 
 
 def test_a_file_reads_as_the_plan_it_says() -> None:
@@ -102,7 +103,7 @@ def test_recipes_references_and_released_norms_round_trip() -> None:
             ],
             accountant="zcdp",
         )
-        text = planfile.dumps(plan)
+        text = dumps(plan)
         assert 'with = "two-rounds"' in text
         assert 'norm = {ref = "radius"}' in text
         assert plan == load(text)
@@ -159,10 +160,10 @@ def plans(draw: st.DrawFn) -> dp.Plan:
 @settings(max_examples=60, deadline=None)
 @given(plan=plans())
 def test_every_plan_round_trips_exactly_with_one_hash(plan: dp.Plan) -> None:
-    text = planfile.dumps(plan)
+    text = dumps(plan)
     again = load(text)
     assert plan == again
-    assert text == planfile.dumps(again)
+    assert text == dumps(again)
     assert plan.content_hash == again.content_hash
     assert plan.pricing == again.pricing
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe import progress, sources
+from dpframe import sources
+from dpframe.run import progress
 
 pa: Any = pytest.importorskip("pyarrow")
 pq: Any = pytest.importorskip("pyarrow.parquet")
@@ -27,7 +28,7 @@ def plan(neighbors: str) -> dp.Plan:
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small blocks, and an event for each."""
     monkeypatch.setattr(progress, "INTERVAL", 0.0)
-    monkeypatch.setattr(sources, "MAX_ROWS_PER_BLOCK", 100)
+    monkeypatch.setattr(sources.source, "MAX_ROWS_PER_BLOCK", 100)
 
 
 def parquet(path: Path) -> Path:
@@ -87,7 +88,7 @@ def test_under_add_remove_the_same_is_told_whatever_the_rows(
     size = sum(file.stat().st_size for file in tmp_path.iterdir())
     expected = [size * percent // 100 for percent in range(1, 101)]
     for rows in (100, 7):
-        monkeypatch.setattr(sources, "MAX_ROWS_PER_BLOCK", rows)
+        monkeypatch.setattr(sources.source, "MAX_ROWS_PER_BLOCK", rows)
         assert expected == [event.bytes for event in told("add-remove", data)]
     (tmp_path / "empty.csv").write_text("age\n")
     assert 100 == len(told("add-remove", tmp_path / "empty.csv"))

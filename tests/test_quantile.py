@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dpframe as dp
+from dpframe.builtin.private_quantile import PrivateQuantile
 from dpframe.noise import Keystream, Random
-from dpframe.quantile import PrivateQuantile
 
 FALSE_ALARM = 1e-6
 RELATIONS = ("add-remove", "replace")

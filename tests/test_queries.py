@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe.cli import main
+from dpframe.cli.main import main
 from dpframe.sources import open_source
 from tests.test_bad_input import SECRETS, WORD, Watch, check_refused
 

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe import mapping, progress, runner
-from dpframe.sources import cluster, open_source
+from dpframe.reading import column_map
+from dpframe.run import progress, runner
+from dpframe.sources import dask as dask_source
+from dpframe.sources import open_source
 from tests.workers import dying, failing, load, load_twice
 
 pa: Any = pytest.importorskip("pyarrow")
@@ -49,8 +51,8 @@ STEPS = [
 @pytest.fixture(autouse=True)
 def _compiled_midway(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some cells go through NumPy and the rest through compiled code, in this process."""
-    monkeypatch.setattr(mapping, "COMPILED_FROM", 2000)
-    monkeypatch.setattr(mapping, "compiler", mapping.Compiler())
+    monkeypatch.setattr(column_map, "COMPILED_FROM", 2000)
+    monkeypatch.setattr(column_map, "compiler", column_map.Compiler())
 
 
 def plan(rows: dp.Rows) -> dp.Plan:
@@ -274,8 +276,8 @@ def test_a_cluster_that_gives_up(client: Any, work: Callable[[Any], Any], name: 
 
 
 def test_a_cluster_without_workers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "PAUSE", 0.1)
-    monkeypatch.setattr(cluster, "ABANDONED", 0.3)
+    monkeypatch.setattr(dask_source, "PAUSE", 0.1)
+    monkeypatch.setattr(dask_source, "ABANDONED", 0.3)
     with (
         distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as deserted,
         distributed.Client(deserted),

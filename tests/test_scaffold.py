@@ -11,8 +11,9 @@ import pytest
 from packaging.requirements import Requirement
 
 import dpframe as dp
-from dpframe import cli, registry
-from dpframe.scaffold import LONGEST, Names, new_plugin
+from dpframe import registry
+from dpframe.cli import main as cli
+from dpframe.cli.scaffold import LONGEST, Names, new_plugin
 from tests.packages import PIP, run
 from tests.test_docs import blocks
 

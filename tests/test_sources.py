@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe import sources
-from dpframe.accumulate import accumulate
-from dpframe.sources import open_source
+from dpframe.reading.totals import accumulate
+from dpframe.sources import open_source, source
 
 DIM = 3
 ROWS = 101
@@ -155,8 +154,8 @@ def test_levels_that_are_not_exact_in_single_precision(dtype: Any) -> None:
 @pytest.mark.parametrize("most", [1, 3, 100])
 def test_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     wanted = moment(array()), moment(table(), COLUMNS)
-    monkeypatch.setattr(sources, "MAX_ROWS_PER_BLOCK", most)
-    assert most == sources.array_rows(DIM)
+    monkeypatch.setattr(source, "MAX_ROWS_PER_BLOCK", most)
+    assert most == source.array_rows(DIM)
     assert wanted == (moment(array()), moment(table(), COLUMNS))
 
 

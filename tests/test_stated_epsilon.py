@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe import cli, registry
+from dpframe import registry
+from dpframe.cli import main as cli
 
 BASIS = np.eye(3)[:, :1]
 PARAMETERS: dict[str, dict[str, Any]] = {

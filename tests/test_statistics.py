@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 import dpframe as dp
 from dpframe import lattice
-from dpframe.accumulate import accumulate
-from dpframe.sources import array_rows, open_source, table_rows
+from dpframe.reading.totals import accumulate
+from dpframe.sources import open_source
+from dpframe.sources.source import array_rows, table_rows
 from tests.neighbours import parts
 
 DIM, RANK = 33, 5  # a shape for which BLAS gives a row other last bits in another place

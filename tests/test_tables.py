@@ -334,7 +334,7 @@ def test_the_comparison_sees_a_difference() -> None:
 @pytest.mark.parametrize("most", [1, 3, 100])
 def test_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, most: int) -> None:
     wanted = both(table())
-    monkeypatch.setattr(sources, "MAX_ROWS_PER_BLOCK", most)
+    monkeypatch.setattr(sources.source, "MAX_ROWS_PER_BLOCK", most)
     for make in (lambda _: pandas(), lambda _: polars().lazy(), lambda _: arrow(sex=DICTIONARY), folder):
         assert wanted == both(make(tmp_path / "folder"))
     path = csv_file(tmp_path / "t.csv")
@@ -601,7 +601,7 @@ def test_a_csv_file_is_read_in_pieces(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
     path = tmp_path / "t.csv"
     path.write_text("age,extra\n" + "12.25,something that is not wanted\n" * 60_000)
-    monkeypatch.setattr(sources, "MAX_ROWS_PER_BLOCK", 1000)
+    monkeypatch.setattr(sources.source, "MAX_ROWS_PER_BLOCK", 1000)
     source = sources.open_source(path, AGE)
     tracemalloc.start()
     try:

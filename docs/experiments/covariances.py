@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from dpframe import datasets
+from dpframe.demo import datasets
 from dpframe_gaussian import rates
 
 Floats = NDArray[np.float64]

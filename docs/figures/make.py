@@ -17,7 +17,7 @@ import numpy as np
 import dpframe as dp
 from docs.figures.style import INK, STYLE, plt, save
 from dpframe.auditing.evidence import Terms, visible
-from dpframe.auditing.pairs import built_in
+from dpframe.auditing.neighbor_pairs import built_in
 from dpframe.auditing.trials import Experiment
 from dpframe.noise import Keystream
 from dpframe_gaussian import SymmetricGaussian, classical_level

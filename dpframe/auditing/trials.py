@@ -17,17 +17,17 @@ from typing import Any
 import attrs
 import numpy as np
 
-from dpframe import runner
-from dpframe.auditing.pairs import Pair
+from dpframe.auditing.neighbor_pairs import Pair
 from dpframe.errors import PlanError
-from dpframe.inputs import resolve
 from dpframe.interfaces import Mechanism
 from dpframe.kinds import ComplexSubspace, HermitianMatrix, Kind
 from dpframe.lattice import FloatArray
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
-from dpframe.private import PrivateData
+from dpframe.reading.chunk import PrivateData
+from dpframe.run import runner
 from dpframe.sources import open_source
+from dpframe.spec.refs import resolve
 
 BATCH = 500  # trials of one task; also how often progress is told
 WORTH_WORKERS = 40_000  # releases; starting processes takes as long as a few thousand

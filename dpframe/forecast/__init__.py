@@ -1,5 +1,5 @@
 """What to expect of a release before any data is touched: simulation, targets and comparisons."""
 
-from dpframe.forecast.compare import Comparison, compare
+from dpframe.forecast.comparison import Comparison, compare
 
 __all__ = ["Comparison", "compare"]

@@ -10,13 +10,13 @@ from typing import Any
 import attrs
 import numpy as np
 
-from dpframe.bounds import Scenario
 from dpframe.errors import PlanError
 from dpframe.interfaces import Statistic
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.plan import Plan
-from dpframe.private import Chunk, Parts, PrivateData
-from dpframe.rows import NORM_LIMIT, Rows
+from dpframe.reading.chunk import Chunk, Parts, PrivateData
+from dpframe.spec.bounds import Scenario
+from dpframe.spec.rows import NORM_LIMIT, Rows
 from dpframe.statistics import Moment
 
 BLOCK = 1 << 16  # rows at a time

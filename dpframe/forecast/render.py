@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpframe.budget import told
-from dpframe.render import pairs, table
+from dpframe.run.render import pairs, table
+from dpframe.spec.budget import told
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from dpframe.forecast.compare import Candidate, Comparison
+    from dpframe.forecast.comparison import Candidate, Comparison
 
 
 def render_comparison(comparison: Comparison) -> RenderableType:

@@ -9,20 +9,21 @@ from collections.abc import Callable, Mapping
 import attrs
 import numpy as np
 
-from dpframe import runner, validators
-from dpframe.bounds import Scenario
+from dpframe import validators
 from dpframe.errors import PlanError
-from dpframe.forecast.ideal import Ideal
-from dpframe.forecast.measures import measured
+from dpframe.forecast.error_norms import measured
 from dpframe.forecast.population import Population, population
-from dpframe.inputs import references, resolve
+from dpframe.forecast.task_truth import Ideal
 from dpframe.interfaces import Mechanism, PostProcessor
 from dpframe.kinds import ComplexSubspace, Kind, Spectrum, Subspace
 from dpframe.lattice import FloatArray
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
+from dpframe.plan.steps import Step
 from dpframe.postprocess.eigen import top_eigenpairs
-from dpframe.steps import Step
+from dpframe.run import runner
+from dpframe.spec.bounds import Scenario
+from dpframe.spec.refs import references, resolve
 
 Progress = Callable[[int, int], None]
 KEPT = 64  # simulations that are remembered

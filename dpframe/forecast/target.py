@@ -9,14 +9,14 @@ from typing import Any
 import attrs
 
 from dpframe import validators
-from dpframe.bounds import Scenario
 from dpframe.errors import PlanError
-from dpframe.forecast import measures
-from dpframe.forecast.measures import SEED
+from dpframe.forecast import error_norms
+from dpframe.forecast.error_norms import SEED
 from dpframe.forecast.population import MOST_SIMULATED
 from dpframe.forecast.simulation import simulate
 from dpframe.plan import Plan
 from dpframe.postprocess.spectral import refuse_whole
+from dpframe.spec.bounds import Scenario
 
 SURE = 0.999  # confidence that the simulated quantile is not below the true one
 CLOSE = 1.02  # the answer is within this factor of the smallest one that meets the target in simulation
@@ -47,8 +47,8 @@ class Target:
     @classmethod
     def of(cls, plan: Plan, scenario: Scenario, step: str | None, confidence: float, wanted: dict[str, Any]) -> Target:
         """The one target among the keywords, for the last step that has such an error unless one is named."""
-        if len(wanted) != 1 or not set(wanted) <= set(measures.TARGETS):
-            allowed = ", ".join(f"{name}=" for name in measures.TARGETS)
+        if len(wanted) != 1 or not set(wanted) <= set(error_norms.TARGETS):
+            allowed = ", ".join(f"{name}=" for name in error_norms.TARGETS)
             raise PlanError(f"say one target, one of {allowed}; got {', '.join(sorted(wanted)) or 'none'}.")
         ((word, value),) = wanted.items()
         highest = {"angle_degrees": 90.0, "captured_variance": 1.0}.get(word, math.inf)
@@ -60,7 +60,7 @@ class Target:
         refuse_whole({part.name: part.action for part in plan.steps}, scenario.dim)
         found = simulate(plan, scenario, draws=1, seed=SEED)
         fitting = {
-            name: norm for name, norms in found.errors.items() for norm in measures.TARGETS[word] if norm in norms
+            name: norm for name, norms in found.errors.items() for norm in error_norms.TARGETS[word] if norm in norms
         }
         chosen = step if step is not None else next(reversed(fitting), None)
         if chosen not in fitting:
@@ -80,8 +80,8 @@ class Target:
     def met(self, plan: Plan, scenario: Scenario, seed: int) -> bool:
         """Whether releases stay within the target as often as wanted, beyond what chance explains."""
         errors = simulate(plan, scenario, draws=self.draws, seed=seed).of(self.step)[self.norm]
-        low, high = measures.interval(errors, self.confidence, self.norm, 2 * SURE - 1)
-        return low >= self.value if measures.larger_is_better(self.norm) else high <= self.value
+        low, high = error_norms.interval(errors, self.confidence, self.norm, 2 * SURE - 1)
+        return low >= self.value if error_norms.larger_is_better(self.norm) else high <= self.value
 
 
 def require(plan: Plan, scenario: Scenario, target: Target, progress: Progress | None) -> Plan:

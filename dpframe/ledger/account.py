@@ -10,16 +10,16 @@ import attrs
 
 from dpframe.accounting import PureAccountant
 from dpframe.accounting.calibrate import largest_scale
-from dpframe.budget import Budget, told
 from dpframe.errors import BudgetExceeded, LedgerError, PlanError
-from dpframe.ledger import Ledger
 from dpframe.ledger.chain import Entry
 from dpframe.ledger.dataset import Dataset, caveat
 from dpframe.ledger.filters import ACCOUNTANTS, rests_on_a_model, worst_case, written
+from dpframe.ledger.ledger import Ledger
 from dpframe.ledger.store import Transaction
 from dpframe.losses import under_models
 from dpframe.plan import Plan
-from dpframe.result import Charge, Result
+from dpframe.run.result import Charge, Result
+from dpframe.spec.budget import Budget, told
 
 
 @attrs.frozen(kw_only=True)

@@ -9,11 +9,11 @@ from typing import Any
 import attrs
 
 from dpframe import validators
-from dpframe.budget import NOT_WORST_CASE, Budget
 from dpframe.errors import LedgerError, PlanError
 from dpframe.ledger.chain import Entry
 from dpframe.ledger.filters import ACCOUNTANTS, Filter
-from dpframe.rows import MAX_CONTRIBUTIONS, NEIGHBORS, Rows
+from dpframe.spec.budget import NOT_WORST_CASE, Budget
+from dpframe.spec.rows import MAX_CONTRIBUTIONS, NEIGHBORS, Rows
 
 LONGEST_NAME = 200
 

@@ -22,9 +22,9 @@ from dpframe import losses as known
 from dpframe.accounting import GaussianAccountant, PureAccountant, ZcdpAccountant
 from dpframe.accounting.calibrate import largest_scale
 from dpframe.accounting.scalar import ScalarAccountant
-from dpframe.budget import Budget
 from dpframe.errors import PlanError
 from dpframe.losses import ModelBased, PrivacyLoss
+from dpframe.spec.budget import Budget
 
 ACCOUNTANTS: dict[str, ScalarAccountant] = {
     each.name: each for each in (PureAccountant(), ZcdpAccountant(), GaussianAccountant())

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, overload
 
 import attrs
 
-from dpframe.budget import told
 from dpframe.ledger.chain import Entry
 from dpframe.ledger.dataset import Dataset
 from dpframe.ledger.filters import read
 from dpframe.losses import ModelBased
-from dpframe.render import Printable, pairs, sentence, table
+from dpframe.run.render import Printable, pairs, sentence, table
+from dpframe.spec.budget import told
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -1,84 +1,9 @@
 """Where randomness enters: the source that is handed to mechanisms, and exact noise drawn from it."""
 
-import math
-import operator
-from collections.abc import Sequence
-from fractions import Fraction
-
-import attrs
-
 from dpframe.noise.choice import exponential_choice
 from dpframe.noise.gaussian import rounded_gaussian
-from dpframe.noise.keystream import Keystream, Words
+from dpframe.noise.keystream import Keystream
 from dpframe.noise.laplace import rounded_laplace
-from dpframe.noise.lattice import Integers
+from dpframe.noise.random import Random
 
 __all__ = ["Keystream", "Random", "exponential_choice", "rounded_gaussian", "rounded_laplace"]
-
-
-@attrs.frozen
-class Random:
-    """The randomness of one step: exact integer noise, and the words it is made of.
-
-    Every sample takes one word of the keystream, so `tell` counts samples and words alike, and a position that is read
-    again gives the same samples again.
-
-    Args:
-        keystream: where the words come from; `Keystream.secure()` unless in a test.
-
-    Guarantee:
-        The law of each sample is exact for the scale as given: every integer has the probability that the rounded
-        real variable gives it.
-
-    >>> random = Random(Keystream.insecure(7)).child("moment")
-    >>> random.gaussian(3.0, (2, 3))
-    array([[-2,  1,  4],
-           [-1, -3,  2]])
-    >>> random.private
-    False
-    """
-
-    keystream: Keystream
-
-    @property
-    def private(self) -> bool:
-        """Whether the randomness comes from the operating system; False for a test's seed."""
-        return self.keystream.private
-
-    def child(self, name: str) -> "Random":
-        """An independent source; the same name gives the same one."""
-        return Random(self.keystream.child(name))
-
-    def gaussian(self, scale: float, size: int | tuple[int, ...]) -> Integers:
-        """Samples of round(scale·z), z standard normal. See `rounded_gaussian`."""
-        return rounded_gaussian(self.keystream, scale, _count(size)).reshape(size)
-
-    def laplace(self, scale: float, size: int | tuple[int, ...]) -> Integers:
-        """Samples of round(scale·x), x of density exp(−|x|)/2. See `rounded_laplace`."""
-        return rounded_laplace(self.keystream, scale, _count(size)).reshape(size)
-
-    def exponential_choice(self, costs: Sequence[int], rate: Fraction) -> int:
-        """The index i with probability proportional to exp(−rate·costs[i]). See `exponential_choice`."""
-        return exponential_choice(self.keystream, costs, rate)
-
-    def words(self, count: int) -> Words:
-        """Uniform 64-bit words."""
-        return self.keystream.words(count)
-
-    def tell(self) -> int:
-        """The position of the next word."""
-        return self.keystream.tell()
-
-    def seek(self, position: int) -> None:
-        """Make `position` the next word; what was read from there on is repeated."""
-        self.keystream.seek(position)
-
-
-def _count(size: int | tuple[int, ...]) -> int:
-    try:
-        lengths = [operator.index(length) for length in (size if isinstance(size, tuple) else (size,))]
-    except TypeError:
-        lengths = [-1]
-    if min(lengths, default=0) < 0:
-        raise ValueError(f"Random: size must be a non-negative integer or a tuple of such; got {size!r}.")
-    return math.prod(lengths)

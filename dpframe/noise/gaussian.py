@@ -3,7 +3,7 @@
 from typing import Any
 
 from dpframe.noise.keystream import Keystream
-from dpframe.noise.lattice import Floats, Integers, Law, sample
+from dpframe.noise.rounded import Floats, Integers, Law, sample
 
 __all__ = ["rounded_gaussian"]
 
@@ -11,7 +11,7 @@ __all__ = ["rounded_gaussian"]
 def rounded_gaussian(stream: Keystream, sigma: float, size: int) -> Integers:
     """Independent samples of round(sigma·z), z standard normal, one for each word of the stream.
 
-    Every integer has exactly its probability under the real law (`dpframe.noise.lattice` has the argument), for the
+    Every integer has exactly its probability under the real law (`dpframe.noise.rounded` has the argument), for the
     float64 `sigma` as it is. Since round(n + sigma·z) = n + round(sigma·z) for an integer n, adding a sample to an
     integer statistic is post-processing of the real Gaussian mechanism and costs what that costs.
 

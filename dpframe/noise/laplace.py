@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from dpframe.noise.keystream import Keystream
-from dpframe.noise.lattice import Floats, Integers, Law, sample
+from dpframe.noise.rounded import Floats, Integers, Law, sample
 
 __all__ = ["rounded_laplace"]
 
@@ -13,7 +13,7 @@ __all__ = ["rounded_laplace"]
 def rounded_laplace(stream: Keystream, scale: float, size: int) -> Integers:
     """Independent samples of round(scale·x), x of density exp(−|x|)/2, one for each word of the stream.
 
-    Every integer has exactly its probability under the real law (`dpframe.noise.lattice` has the argument), for the
+    Every integer has exactly its probability under the real law (`dpframe.noise.rounded` has the argument), for the
     float64 `scale` as it is. Since round(n + scale·x) = n + round(scale·x) for an integer n, adding a sample to an
     integer statistic is post-processing of the real Laplace mechanism and costs what that costs.
 

@@ -1,6 +1,6 @@
 """Free steps: pure functions of released values."""
 
-from dpframe.postprocess.centre import Correlation, CountOf, CovarianceOf, MeanOf
+from dpframe.postprocess.center import Correlation, CountOf, CovarianceOf, MeanOf
 from dpframe.postprocess.spectral import (
     Eigenvalues,
     ExplainedVariance,

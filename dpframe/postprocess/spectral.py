@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from dpframe import validators
 from dpframe.errors import PlanError
-from dpframe.inputs import Shape, input, shape_of
 from dpframe.interfaces import PostProcessor
 from dpframe.kinds import ComplexSubspace, HermitianMatrix, Kind, Spectrum, Subspace, SymmetricMatrix, Vector
 from dpframe.postprocess.eigen import top_eigenpairs
-from dpframe.rows import Rows
+from dpframe.spec.refs import Shape, input, shape_of
+from dpframe.spec.rows import Rows
 
 
 def _check_k(k: int, of: Any, rows: Rows) -> None:

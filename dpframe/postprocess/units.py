@@ -9,10 +9,10 @@ import attrs
 import numpy as np
 
 from dpframe.errors import PlanError
-from dpframe.inputs import input
 from dpframe.interfaces import PostProcessor
 from dpframe.kinds import ComplexSubspace, Covariance, Kind, Loadings, Mean, Subspace
-from dpframe.rows import Rows
+from dpframe.spec.refs import input
+from dpframe.spec.rows import Rows
 
 
 @attrs.frozen(kw_only=True)

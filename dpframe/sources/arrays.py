@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpframe.errors import DataError
-from dpframe.person import Person, check_dtype
-from dpframe.rows import Category, Rows
-from dpframe.sources.changes import Stamp
-from dpframe.sources.reading import Cells, Meter, Opened, Raw, check_names, declared, what
+from dpframe.reading.people import Person, check_dtype
+from dpframe.sources.opened import Cells, Meter, Opened, Raw, check_names, declared, what
+from dpframe.sources.stamps import Stamp
+from dpframe.spec.rows import Category, Rows
 
 ALLOWED = (
     "Pass a two-dimensional numeric array or memory map, a structured array or mapping of named columns, a data frame, "

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpframe.errors import DataError
-from dpframe.person import Person, check_type, from_arrow
-from dpframe.rows import Category
-from dpframe.sources.reading import Cells, Declared, Meter, Opened, Wanted, attempt, check_names, pyarrow, what
+from dpframe.reading.people import Person, check_type, from_arrow
+from dpframe.sources.opened import Cells, Declared, Meter, Opened, Wanted, attempt, check_names, pyarrow, what
+from dpframe.spec.rows import Category
 
 Batches = Callable[[Meter], Iterable[Any]]
 

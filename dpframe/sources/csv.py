@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpframe.errors import DataError
-from dpframe.person import Person
-from dpframe.rows import Category
+from dpframe.reading.people import Person
 from dpframe.sources.arrow import words_of
-from dpframe.sources.changes import Stamp
-from dpframe.sources.reading import Cells, Declared, Meter, Opened, Wanted, attempt
+from dpframe.sources.opened import Cells, Declared, Meter, Opened, Wanted, attempt
+from dpframe.sources.stamps import Stamp
+from dpframe.spec.rows import Category
 
 CSV_CELLS = 1 << 15  # Python strings held at a time
 TRUTH_VALUES = {"true": 1.0, "false": 0.0}

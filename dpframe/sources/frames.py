@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from dpframe.errors import DataError
-from dpframe.person import Person, from_objects
-from dpframe.rows import Category
+from dpframe.reading.people import Person, from_objects
 from dpframe.sources.arrow import check_schema, in_blocks
 from dpframe.sources.csv import number_of
-from dpframe.sources.reading import Declared, Opened, Wanted, attempt, check_names, is_a, pyarrow
+from dpframe.sources.opened import Declared, Opened, Wanted, attempt, check_names, is_a, pyarrow
+from dpframe.spec.rows import Category
 from dpframe.validators import is_int
 
 

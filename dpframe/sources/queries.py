@@ -17,9 +17,9 @@ from typing import Any
 import attrs
 
 from dpframe.errors import DataError, PlanError
-from dpframe.person import Person
+from dpframe.reading.people import Person
 from dpframe.sources.arrow import check_schema, in_blocks
-from dpframe.sources.reading import Declared, Meter, Opened, attempt, check_names, is_a, what
+from dpframe.sources.opened import Declared, Meter, Opened, attempt, check_names, is_a, what
 
 
 @attrs.frozen

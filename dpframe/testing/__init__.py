@@ -17,7 +17,7 @@ from typing import Any
 from dpframe.errors import PlanError
 from dpframe.interfaces import Accountant, BoundOracle, Mechanism, PostProcessor, Statistic
 from dpframe.plan import Plan
-from dpframe.rows import Rows
+from dpframe.spec.rows import Rows
 from dpframe.testing import accountant, checks, oracle, postprocessor
 from dpframe.testing.report import Finding, Report
 from dpframe.testing.stage import MechanismStage, StatisticStage, promises

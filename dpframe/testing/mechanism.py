@@ -15,18 +15,19 @@ from unittest import mock
 import attrs
 import numpy as np
 
-from dpframe import planfile, registry
+from dpframe import registry
 from dpframe.accounting.auto import accountant
-from dpframe.auditing import most_telling
-from dpframe.auditing.pairs import cells
+from dpframe.auditing.auditor import most_telling
+from dpframe.auditing.neighbor_pairs import cells
 from dpframe.hookspecs import hookimpl
-from dpframe.inputs import Ref, inputs
 from dpframe.lattice import FloatArray
 from dpframe.losses import PrivacyLoss, under_models
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
-from dpframe.private import PrivateData
-from dpframe.rows import Rows
+from dpframe.plan.file import dumps, loads
+from dpframe.reading.chunk import PrivateData
+from dpframe.spec.refs import Ref, inputs
+from dpframe.spec.rows import Rows
 from dpframe.testing import statistic as statistic_checks
 from dpframe.testing.checks import CHECKS, Failed, NotRun, check
 from dpframe.testing.stage import (
@@ -58,7 +59,7 @@ def plan_file_round_trip(stage: MechanismStage) -> None:
     """A plan with it, written to TOML and read back, is the same plan with the same hash."""
     with known(type(stage.subject), "mechanism"):
         for plan in stage.plans:
-            again = planfile.loads(planfile.dumps(plan))
+            again = loads(dumps(plan))
             if again != plan or again.content_hash != plan.content_hash:
                 raise Failed("the plan read back differs: a parameter does not survive being written down")
 

@@ -8,17 +8,17 @@ from functools import cached_property
 import attrs
 import numpy as np
 
-from dpframe.bounds import Bound, Scenario
-from dpframe.budget import Budget
 from dpframe.errors import PlanError
-from dpframe.forecast.measures import larger_is_better
+from dpframe.forecast.error_norms import larger_is_better
 from dpframe.forecast.simulation import simulate
 from dpframe.interfaces import BoundOracle
 from dpframe.kinds import Spectrum
 from dpframe.lattice import FloatArray
 from dpframe.plan import Plan
-from dpframe.rows import Rows
-from dpframe.steps import derive, release
+from dpframe.plan.steps import derive, release
+from dpframe.spec.bounds import Bound, Scenario
+from dpframe.spec.budget import Budget
+from dpframe.spec.rows import Rows
 from dpframe.testing.checks import Failed, NotRun, check
 
 DIM, RANKS = 6, (1, 2, 5)

@@ -7,11 +7,11 @@ import inspect
 import attrs
 
 from dpframe.errors import PlanError
-from dpframe.inputs import check_kinds, inputs
 from dpframe.interfaces import PostProcessor
 from dpframe.kinds import Kind
-from dpframe.private import PrivateData
-from dpframe.rows import Rows
+from dpframe.reading.chunk import PrivateData
+from dpframe.spec.refs import check_kinds, inputs
+from dpframe.spec.rows import Rows
 from dpframe.testing.checks import Failed, check, refusals_are_not_run
 from dpframe.testing.stage import check_shape, twice
 

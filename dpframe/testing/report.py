@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
-from dpframe.render import Printable, table
+from dpframe.run.render import Printable, table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

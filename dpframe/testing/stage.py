@@ -16,22 +16,23 @@ from typing import Any
 import attrs
 import numpy as np
 
-from dpframe import registry, runner
-from dpframe.auditing.pairs import Pair, built_in, cells
-from dpframe.budget import Budget
+from dpframe import registry
+from dpframe.auditing.neighbor_pairs import Pair, built_in, cells
 from dpframe.errors import PlanError
-from dpframe.inputs import Shape
 from dpframe.interfaces import Mechanism, Statistic
 from dpframe.kinds import Kind
 from dpframe.lattice import FloatArray
 from dpframe.losses import ZCDP, Gaussian, Laplace, ModelBased, PrivacyLoss
-from dpframe.models import model
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
-from dpframe.private import Chunk, Parts, PrivateData
-from dpframe.rows import NEIGHBORS, Category, Column, Rows
+from dpframe.plan.steps import Step
+from dpframe.reading.chunk import Chunk, Parts, PrivateData
+from dpframe.run import runner
 from dpframe.sources import open_source
-from dpframe.steps import Step
+from dpframe.spec.budget import Budget
+from dpframe.spec.models import model
+from dpframe.spec.refs import Shape
+from dpframe.spec.rows import NEIGHBORS, Category, Column, Rows
 from dpframe.testing.checks import Failed, NotRun
 
 DELTA = 1e-2

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from dpframe.accumulate import Totals
-from dpframe.auditing.pairs import cells
+from dpframe.auditing.neighbor_pairs import cells
 from dpframe.interfaces import Statistic
 from dpframe.lattice import FloatArray
-from dpframe.private import Chunk
-from dpframe.rows import Column, Rows
+from dpframe.reading.chunk import Chunk
+from dpframe.reading.totals import Totals
+from dpframe.spec.rows import Column, Rows
 from dpframe.testing.checks import Failed, check
 from dpframe.testing.stage import StatisticStage, held, some_rows
 

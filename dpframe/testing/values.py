@@ -8,8 +8,8 @@ import attrs
 
 from dpframe import registry
 from dpframe.errors import PlanError
-from dpframe.inputs import inputs
 from dpframe.interfaces import Mechanism
+from dpframe.spec.refs import inputs
 from dpframe.testing.checks import Failed, NotRun, check
 
 NONSENSE = (float("nan"), object(), b"bytes")

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe import cli
 from dpframe.auditing import trials as trials_module
-from dpframe.auditing.pairs import built_in
+from dpframe.auditing.neighbor_pairs import built_in
 from dpframe.auditing.trials import Experiment, Laboratory, tasks
+from dpframe.cli import main as cli
 from dpframe.noise import Keystream
 from tests.mechanisms import NoisySignal, NoisyTrace, TwoRounds, registered
 

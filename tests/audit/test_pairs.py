@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe.accumulate import accumulate
-from dpframe.auditing.pairs import built_in, checked
+from dpframe.auditing.neighbor_pairs import built_in, checked
+from dpframe.reading.totals import accumulate
 from dpframe.sources import open_source
 
 COLUMNS = [dp.Column("age", 17, 90), dp.Category("sex", ["F", "M"]), dp.Column("hours", 1, 99, missing=40)]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe.forecast import measures
+from dpframe.forecast import error_norms
 from tests.forecast.test_simulation import FirstAxes
 from tests.mechanisms import registered
 
@@ -147,7 +147,7 @@ def test_third_parties_join_and_a_broken_one_is_left_out() -> None:
     assert keys == set(content["candidates"][0])
     assert {"epsilon": 1.0, "delta": 0.0} == content["candidates"][0]["spent"]
     assert "worst case, pure ε = 1" == content["candidates"][0]["guarantee"]
-    assert found.norm == measures.PROJECTORS
+    assert found.norm == error_norms.PROJECTORS
 
 
 def test_a_scenario_with_a_model_includes_what_clipping_does() -> None:

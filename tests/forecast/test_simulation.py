@@ -11,8 +11,8 @@ import pytest
 from scipy.stats import chi2
 
 import dpframe as dp
-from dpframe.forecast import measures
-from dpframe.forecast.oracle import MonteCarlo
+from dpframe.forecast import error_norms
+from dpframe.forecast.monte_carlo import MonteCarlo
 from dpframe.forecast.simulation import simulate
 from dpframe_gaussian import SymmetricGaussian
 from tests.mechanisms import registered
@@ -35,8 +35,8 @@ def usual(k: int = 2) -> dp.Plan:
 def test_the_median_of_gaussian_noise_is_that_of_its_closed_form() -> None:
     """‖N‖²/s² is chi-square; an interval of confidence 1 − 1e-7 holds its median, and not one of a scale 10 % off."""
     built = usual().bind(DIM)
-    errors = simulate(built, SCENARIO, draws=2000, seed=5).of("moment")[measures.FROBENIUS]
-    low, high = measures.interval(errors, 0.5, measures.FROBENIUS, 1 - 1e-7)
+    errors = simulate(built, SCENARIO, draws=2000, seed=5).of("moment")[error_norms.FROBENIUS]
+    low, high = error_norms.interval(errors, 0.5, error_norms.FROBENIUS, 1 - 1e-7)
     (_, mechanism), level = built.releases[0], built.pricing.levels["moment"]
     scale = mechanism.noise(built.rows, level)["diagonal"]
     exact = scale * math.sqrt(chi2.median(DIM * (DIM + 1) / 2))
@@ -57,13 +57,13 @@ def test_the_stated_interval_holds_what_many_more_draws_of_another_program_find(
     outside = vectors[:, 2:, -2:]
     sines = np.linalg.norm(outside, 2, axis=(1, 2))
     exact = {
-        measures.PROJECTORS: math.sqrt(2) * np.linalg.norm(outside, axis=(1, 2)),
-        measures.SPECTRAL_PROJECTORS: sines,
-        measures.ANGLE: np.degrees(np.arcsin(sines)),
+        error_norms.PROJECTORS: math.sqrt(2) * np.linalg.norm(outside, axis=(1, 2)),
+        error_norms.SPECTRAL_PROJECTORS: sines,
+        error_norms.ANGLE: np.degrees(np.arcsin(sines)),
     }
     for norm, errors in exact.items():
         for share in (0.5, 0.95):
-            low, high = measures.interval(found[norm], share, norm, 1 - 1e-7)
+            low, high = error_norms.interval(found[norm], share, norm, 1 - 1e-7)
             assert low <= np.quantile(errors, share) <= high
 
 
@@ -88,9 +88,9 @@ def test_the_same_call_gives_the_same_figures_at_once() -> None:
     assert list(range(1, 8)) == calls
     assert first is simulate(usual(), dp.Scenario(dim=DIM, spectrum=SPECTRUM), **arguments)
     assert list(range(1, 8)) == calls
-    assert not first.of("moment")[measures.FROBENIUS].flags.writeable
+    assert not first.of("moment")[error_norms.FROBENIUS].flags.writeable
     other = simulate(usual(), SCENARIO, draws=7, seed=124)
-    assert not np.array_equal(first.of("moment")[measures.FROBENIUS], other.of("moment")[measures.FROBENIUS])
+    assert not np.array_equal(first.of("moment")[error_norms.FROBENIUS], other.of("moment")[error_norms.FROBENIUS])
 
 
 def test_plans_that_differ_in_a_class_or_in_the_middle_of_an_array_are_simulated_apart() -> None:
@@ -100,9 +100,9 @@ def test_plans_that_differ_in_a_class_or_in_the_middle_of_an_array_are_simulated
             return self.noiseless(data)
 
     steps = (attrs.evolve(usual().steps[0], action=Anew()), *usual().steps[1:])
-    assert simulate(usual(), SCENARIO, draws=2, seed=5).of("moment")[measures.FROBENIUS].min() > 0.0
+    assert simulate(usual(), SCENARIO, draws=2, seed=5).of("moment")[error_norms.FROBENIUS].min() > 0.0
     anew = simulate(attrs.evolve(usual(), steps=steps), SCENARIO, draws=2, seed=5).of("moment")
-    assert 0.0 == anew[measures.FROBENIUS].max()
+    assert 0.0 == anew[error_norms.FROBENIUS].max()
     basis = np.eye(40, dtype=np.complex128)  # complex numbers cannot be written to a file
     turned = basis.copy()
     turned[20, 20] = 1j
@@ -128,10 +128,10 @@ def test_rows_of_a_model_are_scaled_down_as_in_a_run() -> None:
         simulate(plan(dp.release("moment", "gaussian"), rows=attrs.evolve(ROWS, norm=norm)), scenario, draws=9, seed=1)
         for norm in (5.0, 0.5)
     )
-    assert np.median(generous.of("moment")[measures.FROBENIUS]) < 500
+    assert np.median(generous.of("moment")[error_norms.FROBENIUS]) < 500
     trace_left = 4000 * 0.5**2
     lost = (7000 - trace_left) / math.sqrt(3)  # no less than if spread evenly
-    assert np.median(tight.of("moment")[measures.FROBENIUS]) > lost
+    assert np.median(tight.of("moment")[error_norms.FROBENIUS]) > lost
 
 
 def test_a_released_norm_needs_rows() -> None:
@@ -152,7 +152,7 @@ def test_a_centred_plan_needs_rows() -> None:
     with pytest.raises(dp.PlanError, match="is centred, so a simulation needs rows"):
         simulate(built, SCENARIO, draws=1, seed=1)
     scenario = dp.Scenario(dim=2, n=20_000, spectrum=[40_000.0, 20_000.0], model="gaussian")
-    errors = simulate(built, scenario, draws=20, seed=1).of("covariance")[measures.FROBENIUS]
+    errors = simulate(built, scenario, draws=20, seed=1).of("covariance")[error_norms.FROBENIUS]
     assert np.median(errors) < 0.05  # of a covariance of 2 and 1
 
 
@@ -163,8 +163,8 @@ def test_low_rank_by_algorithm_2_is_compared_with_the_best_low_rank_part() -> No
     ]
     built = plan(*steps, budget=dp.Budget(epsilon=4.0))
     errors = simulate(built, dp.Scenario(dim=3, spectrum=[9e5, 4e5, 1e5]), draws=5, seed=1)
-    assert errors.of("estimate")[measures.FROBENIUS].max() < 1e4  # the moment itself is 1e5 away
-    assert errors.of("spectrum")[measures.FROBENIUS].max() < 10.0
+    assert errors.of("estimate")[error_norms.FROBENIUS].max() < 1e4  # the moment itself is 1e5 away
+    assert errors.of("spectrum")[error_norms.FROBENIUS].max() < 10.0
 
 
 @attrs.frozen(kw_only=True)
@@ -188,8 +188,8 @@ class FirstAxes(dp.Mechanism):
 def test_a_subspace_of_a_third_party_is_compared_with_the_leading_eigenvectors() -> None:
     with registered(FirstAxes):
         errors = simulate(plan(dp.release("axes", "test-first-axes")), SCENARIO, draws=3, seed=2).of("axes")
-    assert 1 == len(set(errors[measures.PROJECTORS].tolist()))
-    assert 0.1 < errors[measures.PROJECTORS][0] <= 2.0
+    assert 1 == len(set(errors[error_norms.PROJECTORS].tolist()))
+    assert 0.1 < errors[error_norms.PROJECTORS][0] <= 2.0
 
 
 @pytest.mark.parametrize(("given", "says"), [({"draws": 0, "seed": 1}, "draws"), ({"draws": 1, "seed": -1}, "seed")])

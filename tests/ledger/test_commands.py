@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe import cli
+from dpframe.cli import main as cli
 from tests.ledger.common import DATA, NAME, plan
 from tests.mechanisms import Failing, registered
 

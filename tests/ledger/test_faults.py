@@ -20,10 +20,11 @@ from typing import Any
 import pytest
 
 import dpframe as dp
-from dpframe import noise, runner
+from dpframe import noise
 from dpframe.ledger import chain, store
 from dpframe.ledger.account import Account
 from dpframe.ledger.store import TABLE, SqliteStore
+from dpframe.run import runner
 from tests.ledger.common import DATA, NAME, kinds, make, plan, tamper
 from tests.mechanisms import Failing, registered
 

@@ -149,7 +149,7 @@ def test_runs_are_the_same_in_either_store(target: str) -> None:
 def test_a_run_killed_after_its_reservation_is_charged_in_either_store(
     target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dpframe import runner
+    from dpframe.run import runner
 
     ledger = make(target)
     with monkeypatch.context() as planted:

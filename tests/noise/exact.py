@@ -14,7 +14,7 @@ from scipy import special, stats
 from dpframe.noise.gaussian import _GAUSSIAN, rounded_gaussian
 from dpframe.noise.keystream import Keystream
 from dpframe.noise.laplace import _LAPLACE, rounded_laplace
-from dpframe.noise.lattice import Law
+from dpframe.noise.rounded import Law
 
 FALSE_ALARM = 1e-6
 SIGN = 2**63

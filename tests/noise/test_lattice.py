@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pytest
 from flint import arb, ctx
 
-from dpframe.noise import lattice
+from dpframe.noise import rounded
 from dpframe.noise.keystream import Keystream
-from dpframe.noise.lattice import decide, guess, sample
+from dpframe.noise.rounded import decide, guess, sample
 
 from .exact import CASES, SIGN, Case, Recorded
 
@@ -167,7 +167,7 @@ def test_sample_is_a_function_of_the_position(case: Case, monkeypatch: pytest.Mo
         assert results[position] == proved(case, scale, words[position], more)
         extended += len(more.taken)
     assert extended > 5
-    monkeypatch.setattr(lattice, "_BLOCK", 700)
+    monkeypatch.setattr(rounded, "_BLOCK", 700)
     stream.seek(33)
     assert results[33:] == sample(case.law, stream, scale, 5_967).tolist()
     assert stream.tell() == 6_000
@@ -203,7 +203,7 @@ def points(seed: int) -> npt.NDArray[np.float64]:
 
 @each_law
 def test_quantile_error_is_a_quarter_of_what_is_assumed(case: Case) -> None:
-    # The other relative errors of the table in `lattice` take up to 5.5e-16 of what is allowed.
+    # The other relative errors of the table in `rounded` take up to 5.5e-16 of what is allowed.
     assumed = case.law.relative - 5.5e-16
     u = points(3)
     x = u.copy()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 import dpframe as dp
-from dpframe import builtin
 from dpframe.accounting.gdp import GaussianAccountant
 from dpframe.accounting.pure import PureAccountant
 from dpframe.accounting.zcdp import ZcdpAccountant
-from dpframe.forecast.oracle import MonteCarlo
-from dpframe.quantile import PrivateQuantile
+from dpframe.builtin import hooks as builtin
+from dpframe.builtin.private_quantile import PrivateQuantile
+from dpframe.forecast.monte_carlo import MonteCarlo
 from dpframe.testing import conformance
 
 MATRIX = np.diag([3.0, 2.0, 1.0])

@@ -173,7 +173,7 @@ def test_rows_scaled_down_to_a_released_norm() -> None:
 
 
 def test_a_plan_file_keeps_the_recipe() -> None:
-    from dpframe.planfile import dumps, loads
+    from dpframe.plan.file import dumps, loads
 
     built = plan(rounds=3, clip=0.25, step=2.0, seed=7)
     assert built == loads(dumps(built))

@@ -23,7 +23,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from dpframe.compiled import compiled
+from dpframe.jit import compiled
 from dpframe_orbit.pattern import Chain, Floats
 
 Words = NDArray[np.uint64]

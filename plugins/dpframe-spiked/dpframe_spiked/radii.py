@@ -11,8 +11,8 @@ import attrs
 import numpy as np
 
 import dpframe as dp
+from dpframe.builtin.private_quantile import PrivateQuantile
 from dpframe.lattice import FloatArray, IntArray, inner_radius
-from dpframe.quantile import PrivateQuantile
 
 
 @attrs.frozen(kw_only=True, slots=False)

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dpframe as dp
-from dpframe import planfile
+from dpframe.plan.file import dumps, loads
 from dpframe_spiked import RangeRadii
 
 BUDGET = dp.Budget(epsilon=1.0, delta=1e-6)
@@ -126,7 +126,7 @@ def test_with_a_scenario_they_are_asked_for_and_nothing_is_made_up_for(relation:
     assert ["cov.radii"] == [step.name for step in shares.steps if isinstance(step.action, RangeRadii)]
     estimate: Any = shares.steps[-1].action
     assert (1.0, 1.0, 1.0) == estimate.left
-    assert planfile.loads(planfile.dumps(shares)).steps == shares.steps
+    assert loads(dumps(shares)).steps == shares.steps
 
 
 PLAIN = dp.Rows(norm=1.0, neighbors="replace", dim=8)

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dpframe as dp
-from dpframe import planfile
+from dpframe.plan.file import dumps, loads
 from dpframe_spiked import SpikedBlock
 from dpframe_spiked.choice import WORTHWHILE, remaining, remaining_cross
 from dpframe_spiked.recipe import Rounds
@@ -164,7 +164,7 @@ def test_a_released_norm_leaves_the_chosen_rounds_as_they_are() -> None:
 
 def test_plan_files_keep_it_as_written() -> None:
     found = plan(quantile=0.9, radii=(50.0, 8.0))
-    again = planfile.loads(planfile.dumps(found))
+    again = loads(dumps(found))
     assert (found, found.content_hash, found.steps) == (again, again.content_hash, again.steps)
 
 

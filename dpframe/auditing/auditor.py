@@ -1,0 +1,170 @@
+"""Audits: which releases are made, and what is concluded from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from dpframe import validators
+from dpframe.accounting.auto import accountant
+from dpframe.auditing import evidence
+from dpframe.auditing.neighbor_pairs import built_in, checked
+from dpframe.auditing.outcome import Audit
+from dpframe.errors import PlanError
+from dpframe.interfaces import Mechanism, Recipe
+from dpframe.plan import Plan
+from dpframe.plan.steps import Step, release
+from dpframe.spec.budget import Budget
+from dpframe.spec.rows import Rows
+
+if TYPE_CHECKING:
+    from dpframe.auditing.trials import Experiment
+
+PILOT_SHARE = 10  # of the trials, for each pair
+LEAST_PILOT = 120
+LEAST_TRIALS = 1000
+DIM = 3  # of the made-up rows, where the promise does not say
+
+Progress = Callable[[int, int], None]
+
+
+def audit(
+    subject: Plan | Step | Mechanism | Recipe | str,
+    *,
+    rows: Rows | None = None,
+    epsilon: float = 1.0,
+    delta: float = 1e-2,
+    trials: int = 10_000,
+    false_alarm: float = 1e-6,
+    neighbours: Iterable[Any] = (),
+    insecure_seed: int | None = None,
+    progress: Progress | None = None,
+) -> Audit:
+    """Try to prove from repeated releases that more privacy is lost than claimed.
+
+    A pilot of a tenth of the trials on every pair of neighbours chooses the pair and the event that tell most: by the
+    likelihood ratio where mechanisms state their density, or by a statistic trained on the numbers released. Then
+    ``trials`` fresh releases on both data sets of that pair are counted. Their number is fixed in advance, and one
+    event is tested, so that ``false_alarm`` bounds the chance that the bound is above the truth.
+
+    Args:
+        subject: a mechanism or recipe, by name or with its parameters; a step; or a whole plan, whose releases are
+            seen together. A plan brings its own promise and levels.
+        rows: the promise; unit rows of three coordinates under add-remove unless given.
+        epsilon: the claim to calibrate a mechanism to; a plan brings its own.
+        delta: the delta at which the claim is audited. A tiny one leaves nothing to see: a guarantee at another delta
+            is audited here by the same losses.
+        trials: releases on either data set of the pair that is tested.
+        false_alarm: the largest probability that the audited bound is above the truth.
+        neighbours: further pairs (one, other) of data sets; they must be neighbours under the promise.
+        insecure_seed: makes the audit repeatable.
+        progress: called with the number of releases done and of all that there will be.
+
+    >>> print(audit("gaussian", epsilon=2.0, trials=2000, insecure_seed=1).verdict)
+    no violation found
+    """
+    return most_telling(
+        subject,
+        rows=rows,
+        epsilon=epsilon,
+        deltas=[delta],
+        trials=trials,
+        false_alarm=false_alarm,
+        neighbours=neighbours,
+        insecure_seed=insecure_seed,
+        progress=progress,
+    )
+
+
+def most_telling(
+    subject: Plan | Step | Mechanism | Recipe | str,
+    *,
+    rows: Rows | None = None,
+    epsilon: float = 1.0,
+    deltas: Sequence[float],
+    trials: int,
+    false_alarm: float,
+    neighbours: Iterable[Any] = (),
+    insecure_seed: int | None = None,
+    progress: Progress | None = None,
+) -> Audit:
+    """The audit of one claim at that of several deltas at which the pilot expects most beyond it."""
+    from dpframe.auditing.trials import Experiment, Laboratory, tasks
+
+    if not (validators.is_int(trials) and trials >= LEAST_TRIALS):
+        raise PlanError(f"audit: trials must be an integer of at least {LEAST_TRIALS}; got {trials!r}.")
+    if not (validators.is_finite(false_alarm) and 0.0 < false_alarm < 1.0):
+        raise PlanError(f"audit: false_alarm must be a number between 0 and 1; got {false_alarm!r}.")
+    for delta in deltas:
+        validators.check_delta(delta)
+    plan = _plan(subject, rows, epsilon, deltas[0])
+    losses, composed = plan.pricing.all_losses, accountant(plan.accountant)
+    claims = [composed.epsilon(losses, delta) for delta in deltas]
+    if not all(map(math.isfinite, claims)):
+        raise PlanError(f"audit: no finite epsilon is claimed at delta={min(deltas):g}; audit at a larger delta.")
+    pairs = (*built_in(plan.rows), *(checked(pair, plan.rows, i) for i, pair in enumerate(neighbours, start=1)))
+    experiment = Experiment(plan, pairs)
+    pilot = max(trials // PILOT_SHARE, LEAST_PILOT)
+    planned = 2 * (pilot * len(pairs) + trials)
+    done = 0
+
+    def tell(more: int) -> None:
+        nonlocal done
+        done += more
+        if progress is not None:
+            progress(done, planned)
+
+    terms = [evidence.Terms(trials=trials, delta=delta, false_alarm=false_alarm) for delta in deltas]
+    with Laboratory(experiment, insecure_seed, tell, planned=planned) as laboratory:
+        seen = laboratory.perform([task for at in range(len(pairs)) for task in tasks(at, pilot, "pilot")])
+        known = experiment.knows_density
+        events = {
+            (at, which): evidence.best_event(seen[at, False], seen[at, True], each, ratio_first=known)
+            for at in range(len(pairs))
+            for which, each in enumerate(terms)
+        }
+        at, which = max(events, key=lambda key: events[key].promise - claims[key[1]])
+        counted = laboratory.perform(tasks(at, trials, "test"))
+    event = events[at, which]
+    hits, misses = (event.hits(counted[at, other]) for other in (event.reverse, not event.reverse))
+    return Audit(
+        subject=_title(plan),
+        neighbors=str(plan.rows.neighbors),
+        claim=claims[which],
+        bound=evidence.lower_bound(hits, misses, terms[which]),
+        visible=evidence.visible(lambda x: composed.delta(losses, x), claims[which], terms[which]),
+        pair=pairs[at].name,
+        statistic=_told_apart(event, experiment),
+        hits=hits,
+        misses=misses,
+        pilot={pair.name: events[number, which].promise for number, pair in enumerate(pairs)},
+        **attrs.asdict(terms[which]),
+    )
+
+
+def _told_apart(event: evidence.Event, experiment: Experiment) -> str:
+    return "likelihood ratio" if event.first_alone and experiment.knows_density else "trained statistic"
+
+
+def _plan(subject: Plan | Step | Mechanism | Recipe | str, rows: Rows | None, epsilon: float, delta: float) -> Plan:
+    """The plan to audit, with its dimension known."""
+    if isinstance(subject, Plan):
+        if rows is not None:
+            raise PlanError("audit: a plan brings its own rows; leave rows= out.")
+        return subject.bind(subject.rows.dim or DIM)
+    if isinstance(subject, str):
+        subject = release("release", subject)
+    if isinstance(subject, Mechanism | Recipe):
+        subject = Step(name="release", action=subject)
+    if not isinstance(subject, Step):
+        raise PlanError("audit takes a plan, a step, a mechanism or the name of one.")
+    promise = rows or Rows(norm=1.0, neighbors="add-remove", dim=DIM)
+    plan = Plan(rows=promise, budget=Budget(epsilon=epsilon, delta=delta), steps=[subject])
+    return plan.bind(promise.dim or DIM)
+
+
+def _title(plan: Plan) -> str:
+    return " + ".join(mechanism.name for _, mechanism in plan.releases)

@@ -1,0 +1,1 @@
+"""What the core provides by itself, through the same hooks as any plugin."""

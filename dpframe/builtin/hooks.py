@@ -1,0 +1,36 @@
+"""What the core itself provides, through the same hooks as any plugin."""
+
+from __future__ import annotations
+
+from dpframe import postprocess, statistics
+from dpframe.accounting import GaussianAccountant, PureAccountant, ZcdpAccountant
+from dpframe.builtin.private_quantile import PrivateQuantile
+from dpframe.hookspecs import hookimpl
+from dpframe.interfaces import Accountant, BoundOracle, Mechanism, PostProcessor, Statistic
+
+
+@hookimpl
+def dpframe_mechanisms() -> list[type[Mechanism]]:
+    return [PrivateQuantile]
+
+
+@hookimpl
+def dpframe_postprocessors() -> list[type[PostProcessor]]:
+    return [getattr(postprocess, name) for name in postprocess.__all__]
+
+
+@hookimpl
+def dpframe_statistics() -> list[type[Statistic]]:
+    return [statistics.Moment, statistics.BlockMoment, statistics.NormHistogram, statistics.ColumnHistogram]
+
+
+@hookimpl
+def dpframe_accountants() -> list[type[Accountant]]:
+    return [GaussianAccountant, PureAccountant, ZcdpAccountant]
+
+
+@hookimpl
+def dpframe_bound_oracles() -> list[type[BoundOracle]]:
+    from dpframe.forecast.monte_carlo import MonteCarlo
+
+    return [MonteCarlo]

@@ -1,0 +1,136 @@
+"""A private quantile of row lengths or of a column: how to choose a radius without looking at the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache
+
+import attrs
+import numpy as np
+
+from dpframe import validators
+from dpframe.errors import PlanError
+from dpframe.interfaces import Mechanism, Statistic
+from dpframe.kinds import Kind, Scalar
+from dpframe.lattice import IntArray
+from dpframe.losses import BoundedRange, PrivacyLoss
+from dpframe.noise import Random
+from dpframe.reading.chunk import PrivateData
+from dpframe.spec.rows import NORM_LIMIT, Rows
+from dpframe.statistics import ColumnHistogram, NormHistogram
+
+DENOMINATOR = 1_000_000  # quantiles are rounded to this, so that costs are integers
+
+
+@attrs.frozen(kw_only=True)
+class PrivateQuantile(Mechanism):
+    """A point of a public grid near a quantile of the row lengths, or of one column, by the exponential mechanism.
+
+    The cost of a grid point e is |(1−q)·#{rows ≤ e} − q·#{rows > e}|, which is zero at the q-quantile. Adding one row
+    moves the cost of each point by q or 1−q, up or down, so costs change relative to each other by at most
+    2·max(q, 1−q); replacing one moves them by −1, 0 or 1, a range of 2. With exp(−level · cost / range) the
+    log-likelihood ratio of neighbours lies in an interval of length level. The histogram is exact, costs are integers,
+    and the draw is exact in ball arithmetic.
+
+    Args:
+        quantile: q, between 0 and 1. For a radius, 0.9 to 0.99: rows beyond it are scaled down.
+        high: the end of the grid, public. Nothing beyond it can be chosen.
+        low: the beginning of the grid; high/1000 unless given.
+        points: how many grid points: in equal ratios for lengths, at equal distances for a column.
+        column: a numeric column (or the index of a coordinate), in its own units, instead of the row lengths.
+
+    Guarantee:
+        BoundedRange loss with epsilon = level, for either neighbouring relation; worst case.
+
+    References:
+        McSherry and Talwar 2007; Smith 2011 (quantiles); Dong, Durfee and Rogers 2020 (bounded range).
+
+    >>> PrivateQuantile(quantile=0.95, high=10.0).loss(Rows(norm=1.0, neighbors="replace"), 0.1)
+    BoundedRange(epsilon=0.1)
+    """
+
+    name = "private-quantile"
+    unit = "epsilon"
+    gives = Scalar
+    numerics = "exact"
+
+    quantile: float = attrs.field(converter=validators.as_float, validator=validators.number(above=0.0, below=1.0))
+    high: float = attrs.field(converter=validators.as_float, validator=validators.number())
+    low: float | None = attrs.field(
+        default=None, converter=validators.as_float, validator=attrs.validators.optional(validators.number())
+    )
+    points: int = attrs.field(default=200, validator=validators.positive_int)
+    column: str | int | None = attrs.field(default=None)
+
+    def __attrs_post_init__(self) -> None:
+        if not 0 < self._fraction < 1:
+            raise validators.refuse(self, "quantile", f"a multiple of 1/{DENOMINATOR} between 0 and 1", self.quantile)
+        if self.points < 2:
+            raise validators.refuse(self, "points", "at least 2", self.points)
+        if self.column is None and not 1 / NORM_LIMIT <= self._low < self.high <= NORM_LIMIT:
+            raise PlanError(
+                f"private-quantile of lengths needs {1 / NORM_LIMIT:g} <= low < high <= {NORM_LIMIT:g}; "
+                f"got low={self._low:g}, high={self.high:g}."
+            )
+        if self.column is not None and (self.low is None or not self.low < self.high):
+            raise PlanError("private-quantile of a column needs low= and high= in the column's units, low < high.")
+
+    @property
+    def _low(self) -> float:
+        return self.high / 1000 if self.low is None else self.low
+
+    @property
+    def _fraction(self) -> Fraction:
+        return _fraction(self.quantile)
+
+    @property
+    def grid(self) -> tuple[float, ...]:
+        """The candidates, all public."""
+        return _grid(self._low, self.high, self.points, self.column is None)
+
+    def reads(self) -> tuple[Statistic, ...]:
+        return (_histogram(self.column, self.grid),)
+
+    def loss(self, rows: Rows, level: float) -> PrivacyLoss:
+        return BoundedRange(epsilon=level)
+
+    def release(self, data: PrivateData, level: float, random: Random) -> Kind:
+        counts = data.parts(self.reads()[0])["counts"]
+        rate = Fraction(level) / self.cost_range(data.rows)
+        return Scalar(self.grid[random.exponential_choice(self.costs(counts), rate)])
+
+    def log_density(self, value: Kind, data: PrivateData, level: float) -> float:
+        cost = self.costs(data.parts(self.reads()[0])["counts"])[self.grid.index(float(value.array))]
+        return -level * cost / self.cost_range(data.rows)
+
+    def costs(self, counts: IntArray) -> list[int]:
+        """The integer cost of each grid point: b·|(1−q)·below − q·above| for q = a/b."""
+        a, b = self._fraction.numerator, self._fraction.denominator
+        *below, total = np.cumsum(counts).tolist()
+        return [abs(b * count - a * total) for count in below]  # a·above = a·(total − below)
+
+    def cost_range(self, rows: Rows) -> int:
+        """How far one person can change the costs relative to each other."""
+        a, b = self._fraction.numerator, self._fraction.denominator
+        one_row = 2 * b if rows.neighbors == "replace" else 2 * max(a, b - a)
+        return rows.contributions * one_row
+
+    def noise(self, rows: Rows, level: float) -> Mapping[str, float]:
+        """The rank error that the choice makes with probability 1/e per grid point, in rows."""
+        return {"rank (rows)": self.cost_range(rows) / self._fraction.denominator / level}
+
+
+@lru_cache(maxsize=64)
+def _fraction(quantile: float) -> Fraction:
+    return Fraction(quantile).limit_denominator(DENOMINATOR)
+
+
+@lru_cache(maxsize=64)
+def _grid(low: float, high: float, points: int, in_ratios: bool) -> tuple[float, ...]:
+    return tuple((np.geomspace if in_ratios else np.linspace)(low, high, points).tolist())
+
+
+@lru_cache(maxsize=64)
+def _histogram(column: str | int | None, grid: tuple[float, ...]) -> Statistic:
+    return NormHistogram(edges=grid) if column is None else ColumnHistogram(column=column, edges=grid)

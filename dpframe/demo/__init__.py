@@ -1,0 +1,1 @@
+"""A release on embedded data, from the plan to the report."""

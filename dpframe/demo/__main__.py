@@ -1,0 +1,3 @@
+from dpframe.demo.release import main
+
+main()

@@ -1,0 +1,80 @@
+"""A JSON schema of plan files, for editors: the keys, and the parameters of everything that is installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from dpframe import registry
+from dpframe.plan.file import FORMAT
+from dpframe.spec.bounds import Scenario
+from dpframe.spec.budget import Budget
+from dpframe.spec.rows import NEIGHBORS, Category, Column, Rows
+
+TYPES = {"int": "integer", "float": "number", "str": "string", "bool": "boolean"}
+REFERENCE = {
+    "type": "object",
+    "properties": {"ref": {"type": "string"}},
+    "required": ["ref"],
+    "additionalProperties": False,
+}
+
+
+def schema() -> dict[str, Any]:
+    """The schema for the plugins that are installed now."""
+    rows = _object(Rows)
+    rows["properties"] |= {
+        "neighbors": {"enum": list(NEIGHBORS)},
+        "norm": {"anyOf": [{"type": "number"}, REFERENCE]},
+        "columns": {"type": "array", "items": {"anyOf": [_object(Column), _object(Category)]}},
+    }
+    rows["required"] = ["neighbors"]
+    steps = [_step("release", cls) for cls in registry.classes("mechanism")]
+    steps += [_step("derive", cls) for cls in registry.classes("postprocessor")]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "dpframe plan",
+        "type": "object",
+        "properties": {
+            "format": {"const": FORMAT},
+            "requires": {"type": "object", "additionalProperties": {"type": "string"}},
+            "accountant": {"enum": ["auto", *(cls.name for cls in registry.accountants())]},
+            "accept": {"type": "array", "items": {"type": "string"}},
+            "rows": rows,
+            "budget": _object(Budget),
+            "steps": {"type": "array", "minItems": 1, "items": {"oneOf": steps}},
+            "scenario": _object(Scenario),
+        },
+        "required": ["format", "rows", "budget", "steps"],
+        "additionalProperties": False,
+    }
+
+
+def _step(role: str, cls: Any) -> dict[str, Any]:
+    described = _object(cls)
+    shares = {"weight": {"type": "number"}, "level": {"type": "number"}} if role == "release" else {}
+    return {
+        "type": "object",
+        "description": (cls.__doc__ or "").strip().split("\n")[0],
+        "properties": {role: {"type": "string"}, "with": {"const": cls.name}, **shares, **described["properties"]},
+        "required": [role, "with", *described["required"]],
+        "additionalProperties": False,
+    }
+
+
+def _object(cls: Any) -> dict[str, Any]:
+    """The fields of a class by the names users type, with a type where its annotation is a plain one."""
+    fields = {field.alias: field for field in attrs.fields(cls)}
+    return {
+        "type": "object",
+        "properties": {alias: _type(field) for alias, field in fields.items()},
+        "required": [alias for alias, field in fields.items() if field.default is attrs.NOTHING],
+        "additionalProperties": False,
+    }
+
+
+def _type(field: attrs.Attribute[Any]) -> dict[str, Any]:
+    names = [word.strip() for word in str(field.type).split("|")]
+    known = [TYPES[name] for name in names if name in TYPES]
+    return {"type": known if len(known) > 1 else known[0]} if len(known) == len({*names} - {"None"}) > 0 else {}

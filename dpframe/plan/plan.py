@@ -1,0 +1,318 @@
+"""Plans: what is promised, what may be spent, and the steps, as one frozen value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from dpframe import validators
+from dpframe.errors import PlanError
+from dpframe.interfaces import Mechanism, PostProcessor, Recipe, Statistic
+from dpframe.kinds import Kind, Scalar
+from dpframe.losses import ModelBased, PrivacyLoss
+from dpframe.plan.pricing import Pricing, priced
+from dpframe.plan.steps import Step
+from dpframe.spec.bounds import Scenario
+from dpframe.spec.budget import Budget
+from dpframe.spec.models import Model, as_models
+from dpframe.spec.refs import Shape, check_kinds, references, with_shapes
+from dpframe.spec.rows import Rows
+
+if TYPE_CHECKING:
+    from dpframe.ledger import Ledger
+    from dpframe.run.explain import Explanation
+    from dpframe.run.progress import Progress
+    from dpframe.run.result import Result
+
+
+@attrs.frozen(kw_only=True, slots=False)
+class Plan:
+    """A declarative release: checked and priced when built. Every run of it costs its budget once more.
+
+    Args:
+        rows: the public promise about the data.
+        budget: the most that a run may spend.
+        steps: releases and derivations, in order; a step may refer to those above it.
+        accountant: how losses are composed; "auto" takes the tightest valid one.
+        scenario: assumed data for forecasts, which ``explain`` uses unless told otherwise, and from which a recipe may
+            choose what it leaves open.
+        accept: models of the data that the guarantee may rest on, such as ``dp.model("spiked-covariance")``.
+
+    Guarantee:
+        A run is (budget.epsilon, budget.delta)-differentially private under ``rows.neighbors``: the composed loss of
+        its releases, as computed by the accountant, is at most the budget, and everything else is post-processing.
+        Where a release is graded "floating" this holds in exact arithmetic, with a slack that reports estimate.
+        Where a release rests on an accepted model, all of this holds for data drawn from that model only; there is no
+        worst-case guarantee then, and the statement, the result and ``spent`` say so.
+    """
+
+    rows: Rows = attrs.field()
+    budget: Budget = attrs.field()
+    written: tuple[Step, ...] = attrs.field(alias="steps", converter=validators.as_tuple)
+    accountant: str = attrs.field(default="auto", validator=validators.text)
+    scenario: Scenario | None = attrs.field(default=None)
+    accept: tuple[Model, ...] = attrs.field(default=(), converter=as_models)
+
+    def __attrs_post_init__(self) -> None:
+        for field, cls in (("rows", Rows), ("budget", Budget)):
+            if type(getattr(self, field)) is not cls:  # not what was spent under a model, which says more
+                raise PlanError(f"Plan.{field} must be a dp.{cls.__name__}; got {type(getattr(self, field)).__name__}.")
+        if not isinstance(self.scenario, Scenario | None):
+            raise PlanError(f"Plan.scenario must be a dp.Scenario; got {type(self.scenario).__name__}.")
+        if self.scenario is not None:
+            self.scenario.refuse_true("a plan, which is written down and shown,")
+        if not isinstance(self.accept, tuple) or not all(isinstance(each, Model) for each in self.accept):
+            raise PlanError('Plan.accept must be a list of models, such as [dp.model("spiked-covariance")].')
+        if self.budget.epsilon == 0.0:
+            raise PlanError("Plan.budget must have epsilon above 0; with epsilon=0 nothing can be released.")
+        written = self.written
+        if not isinstance(written, tuple) or not written or not all(isinstance(step, Step) for step in written):
+            raise PlanError("a plan needs steps: a list of dp.release(...) and dp.derive(...), at least one.")
+        self._check_steps()
+        _ = self.pricing
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps with recipes written out."""
+        return tuple(part for step in self.written for part in step.expanded(self.rows, self.budget, self.scenario))
+
+    # -- checks -------------------------------------------------------------------------------------------------------
+
+    def _check_steps(self) -> None:
+        names = [step.name for step in self.steps]
+        if repeated := [name for name in names if names.count(name) > 1]:
+            raise PlanError(f"two steps are named {repeated[0]!r}; each result needs a name of its own.")
+        if not self.releases:
+            raise PlanError("a plan without a dp.release step releases nothing; add one.")
+        _ = self.kinds
+        shapes: dict[str, Shape | None] = {}
+        for step in self.steps:
+            action = with_shapes(step.action, shapes)
+            assert not isinstance(action, Recipe)  # recipes are written out
+            statistics = action.reads() if isinstance(action, Mechanism) else ()
+            with step.naming():
+                for part in (action, *statistics):
+                    part.check(self.rows)
+            shapes[step.name] = action.output_shape(self.rows)
+
+    @cached_property
+    def kinds(self) -> dict[str, type[Kind]]:
+        """The kind of every result."""
+        known: dict[str, type[Kind]] = {}
+        for step in self.steps:
+            described = f"step {step.name!r}"
+            if isinstance(step.action, Mechanism):
+                for statistic in step.action.reads():
+                    check_kinds(statistic, described, known)
+                    self._check_norm(statistic, described, known)
+                check_kinds(step.action, described, known)
+                known[step.name] = step.action.output(self.rows)
+            elif isinstance(step.action, PostProcessor):
+                known[step.name] = step.action.output(check_kinds(step.action, described, known))
+        return known
+
+    def _check_norm(self, statistic: Statistic, described: str, known: Mapping[str, type[Kind]]) -> None:
+        name = self.rows.released_norm
+        if name is None or not statistic.clips:
+            return
+        if name not in known:
+            raise PlanError(f"{described} scales rows down to {name!r}, but no earlier step has that name.")
+        if not issubclass(known[name], Scalar):
+            raise PlanError(f"Rows.norm must be a number, but {name!r} gives {known[name].title}.")
+
+    @property
+    def releases(self) -> list[tuple[Step, Mechanism]]:
+        """The steps that cost budget, with their mechanisms."""
+        return [(step, step.action) for step in self.steps if isinstance(step.action, Mechanism)]
+
+    @cached_property
+    def passes(self) -> dict[str, int]:
+        """For each step, after how many passes over the data it is known.
+
+        Statistics without references are read in the first pass; one that refers to a result needs a pass after it.
+        """
+        known: dict[str, int] = {}
+        for step in self.steps:
+            after = max((known[name] for name in references(step.action)), default=0)
+            if isinstance(step.action, Mechanism):
+                needed = [known[name] for statistic in step.action.reads() for name in self._needs(statistic)]
+                after = max(after, 1 + max(needed, default=0))
+            known[step.name] = after
+        return known
+
+    def _needs(self, statistic: Statistic) -> tuple[str, ...]:
+        """The steps whose results must be known before a statistic can be read."""
+        norm = self.rows.released_norm
+        return (*references(statistic), *((norm,) if statistic.clips and norm is not None else ()))
+
+    @cached_property
+    def modelled(self) -> frozenset[str]:
+        """The steps whose results rest on a model of the data, by their own loss or by what they are made from."""
+        found: set[str] = set()
+        for step in self.steps:
+            losses = self.pricing.losses.get(step.name, ())
+            reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
+            sources = {*references(step.action), *(name for statistic in reads for name in self._needs(statistic))}
+            if sources & found or any(isinstance(loss, ModelBased) for loss in losses):
+                found.add(step.name)
+        return frozenset(found)
+
+    # -- price --------------------------------------------------------------------------------------------------------
+
+    def losses_at(self, scale: float) -> dict[str, tuple[PrivacyLoss, ...]]:
+        """The losses of all releases when free ones run at weight · scale."""
+        found = {}
+        for step, mechanism in self.releases:
+            loss = mechanism.loss(self.rows, step.level_at(scale))
+            found[step.name] = loss if isinstance(loss, tuple) else (loss,)
+        return found
+
+    @cached_property
+    def pricing(self) -> Pricing:
+        """Levels, losses and what they compose to; every free level is solved so that the budget is met from below."""
+        return priced(self)
+
+    @property
+    def spent(self) -> Budget:
+        """What a run of this plan costs, as the accountant computes it."""
+        return self.pricing.spent
+
+    # -- use ----------------------------------------------------------------------------------------------------------
+
+    def bind(self, dim: int) -> Plan:
+        """The same plan for rows of a known dimension, checked again."""
+        return self if self.rows.dim == dim else attrs.evolve(self, rows=self.rows.bind(dim))
+
+    def with_norm(self, norm: float) -> Plan:
+        """The same plan with the norm that one of its steps released; what recipes chose before that stays."""
+        return attrs.evolve(self, rows=attrs.evolve(self.rows, norm=norm), steps=self.steps)
+
+    def explain(
+        self,
+        *,
+        dim: int | None = None,
+        spectrum: Sequence[float] | None = None,
+        scenario: Scenario | None = None,
+        simulations: int = 0,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Explanation:
+        """Price and forecast, before any data is touched.
+
+        Args:
+            dim: the number of coordinates, for noise in the units of the data.
+            spectrum: assumed eigenvalues of the second moment, from the largest, for an error forecast.
+            scenario: assumed data in more detail, instead of a spectrum alone.
+            simulations: how many releases to simulate on made-up data, at least 200; none unless said.
+            progress: is told how many simulated releases are done, and of how many.
+        """
+        from dpframe.run.explain import explain
+
+        return explain(self, dim=dim, spectrum=spectrum, scenario=scenario, simulations=simulations, progress=progress)
+
+    def require(
+        self,
+        *,
+        confidence: float = 0.95,
+        step: str | None = None,
+        scenario: Scenario | None = None,
+        progress: Callable[[str], None] | None = None,
+        **target: float,
+    ) -> Plan:
+        """The same plan with the smallest epsilon, to 2 per cent, that meets a target in simulation.
+
+        The target must be met in all but a share 1 − confidence of releases. What is simulated is an upper limit on
+        that quantile, and a second, independent simulation has to confirm it.
+
+        Args:
+            confidence: the share of releases that must meet the target.
+            step: whose result; the last one that has such an error unless said.
+            scenario: assumed data; the plan's own unless said.
+            progress: is told what is tried.
+            target: one of ``angle_degrees=`` (the largest principal angle between a subspace and the true one),
+                ``frobenius=`` or ``spectral=`` (that norm of the difference, of projectors for a subspace) and
+                ``captured_variance=`` (at least this share of the variance that the best subspace captures).
+        """
+        from dpframe.forecast.target import Target, require
+
+        assumed = self._assumed(scenario, "plan.require")
+        return require(self, assumed, Target.of(self, assumed, step, confidence, target), progress)
+
+    def required_rows(
+        self,
+        *,
+        confidence: float = 0.95,
+        step: str | None = None,
+        scenario: Scenario | None = None,
+        progress: Callable[[str], None] | None = None,
+        **target: float,
+    ) -> int:
+        """The fewest rows, to 2 per cent, with which this plan meets a target; the arguments are those of `require`.
+
+        The scenario says how many rows its spectrum is about; it is scaled in proportion.
+        """
+        from dpframe.forecast.target import Target, required_rows
+
+        assumed = self._assumed(scenario, "plan.required_rows")
+        return required_rows(self, assumed, Target.of(self, assumed, step, confidence, target), progress)
+
+    def _assumed(self, scenario: Scenario | None, what: str) -> Scenario:
+        """The scenario that a choice may be based on."""
+        assumed = self.scenario if scenario is None else scenario
+        if not isinstance(assumed, Scenario):
+            raise PlanError(f"{what} needs assumed data: scenario=dp.Scenario(...).")
+        assumed.refuse_true(what)
+        return assumed
+
+    @classmethod
+    def load(cls, path: str | Path) -> Plan:
+        """A plan from a TOML file; every mistake in it is a PlanError that names the line."""
+        from dpframe.plan.file import loads
+
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise PlanError(f"{path} cannot be read as a plan file: {error}") from None
+        return loads(text, source=Path(path).name)
+
+    def dump(self, path: str | Path) -> None:
+        """Write the plan to a TOML file that :meth:`load` reads back as an equal plan."""
+        from dpframe.plan.file import dumps
+
+        Path(path).write_text(dumps(self), encoding="utf-8")
+
+    @cached_property
+    def content_hash(self) -> str:
+        """SHA-256 of the plan's canonical form, which results record."""
+        from dpframe.plan.file import content_hash
+
+        return content_hash(self)
+
+    def run(
+        self,
+        data: Any,
+        *,
+        ledger: Ledger | str | Path | None = None,
+        dataset: str | None = None,
+        insecure_seed: int | None = None,
+        progress: bool | Callable[[Progress], Any] | None = None,
+    ) -> Result:
+        """Check the public schema, charge the whole plan, read the data, draw, and derive.
+
+        Args:
+            data: a two-dimensional array or memory map; a table of named columns (structured array, dictionary, pandas,
+                polars, Arrow, the path of a Parquet or CSV file); a query (`dp.query`, a DuckDB relation); a Dask array
+                or data frame; or an iterable of chunks.
+            ledger: what the run is charged to, before anything is read: a `dp.Ledger`, its path or its URL. The plan is
+                then calibrated with the accountant of the data set.
+            dataset: which data set of the ledger.
+            insecure_seed: makes every draw repeatable, for tests. The result is marked NOT PRIVATE.
+            progress: True for a bar, or a function that is told each phase in words as it begins, and how far it is as
+                a `dp.Progress`; nothing in them depends on private data.
+        """
+        from dpframe.run.runner import run
+
+        return run(self, data, ledger=ledger, dataset=dataset, insecure_seed=insecure_seed, progress=progress)

@@ -1,0 +1,82 @@
+"""Count, mean and covariance out of one augmented moment.
+
+With rows [x, c] the released matrix A estimates Σ [x, c][x, c]ᵀ, so the count is A_cc / c², the mean A_xc / (c · count)
+and the covariance A_xx / count − mean meanᵀ. The count is taken to be at least one: noise can make it smaller.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from dpframe.interfaces import PostProcessor
+from dpframe.kinds import AugmentedMoment, Covariance, Mean, Scalar, SymmetricMatrix
+from dpframe.lattice import FloatArray
+from dpframe.spec.refs import input
+
+
+def count_and_mean(moment: AugmentedMoment) -> tuple[float, FloatArray]:
+    """The noisy count, at least one, and the mean it gives."""
+    array, constant = moment.array, moment.constant
+    count = max(float(array[-1, -1]) / constant**2, 1.0)
+    return count, array[:-1, -1] / (constant * count)
+
+
+@attrs.frozen(kw_only=True)
+class CountOf(PostProcessor):
+    """The number of rows, from an augmented moment."""
+
+    name = "count"
+    gives = Scalar
+
+    of: Any = input(AugmentedMoment)
+
+    def apply(self) -> Scalar:
+        return Scalar(count_and_mean(self.of)[0])
+
+
+@attrs.frozen(kw_only=True)
+class MeanOf(PostProcessor):
+    """The mean of the rows, from an augmented moment."""
+
+    name = "mean"
+    gives = Mean
+
+    of: Any = input(AugmentedMoment)
+
+    def apply(self) -> Mean:
+        return Mean(count_and_mean(self.of)[1], axes=self.of.axes)
+
+
+@attrs.frozen(kw_only=True)
+class CovarianceOf(PostProcessor):
+    """The covariance of the rows, from an augmented moment."""
+
+    name = "covariance"
+    gives = Covariance
+
+    of: Any = input(AugmentedMoment)
+
+    def apply(self) -> Covariance:
+        count, mean = count_and_mean(self.of)
+        return Covariance(self.of.array[:-1, :-1] / count - np.outer(mean, mean), axes=self.of.axes)
+
+
+@attrs.frozen(kw_only=True)
+class Correlation(PostProcessor):
+    """The correlation matrix of a covariance; a coordinate without positive variance is left uncorrelated."""
+
+    name = "correlation"
+    gives = SymmetricMatrix
+
+    of: Any = input(Covariance)
+
+    def apply(self) -> SymmetricMatrix:
+        variances = np.diag(self.of.array)
+        inverse = np.where(variances > 0.0, 1.0 / np.sqrt(np.where(variances > 0.0, variances, 1.0)), 0.0)
+        correlations = np.clip(self.of.array * np.outer(inverse, inverse), -1.0, 1.0)
+        np.fill_diagonal(correlations, 1.0)
+        axes = None if self.of.axes is None else self.of.axes.in_units
+        return SymmetricMatrix(correlations, axes=axes)

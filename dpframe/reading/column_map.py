@@ -1,0 +1,398 @@
+"""Raw rows to coordinates, many cells at a time.
+
+:meth:`dpframe.Column.map` says what becomes of a cell. Here the same numbers are computed for all numeric columns of a
+tile at once, in as few passes as NumPy allows. A cell x goes to f(x) = (x − middle) · rate, and both roundings are
+monotone, so that f(clip(x, low, high)) = clip(f(x), f(low), f(high)): clipping may come last, and is left out where the
+smallest and the largest cell of a column lie in its range.
+
+Large data goes through compiled code (`dpframe.reading.kernels`) to lattice integers at once, which are the same bit by
+bit, in 16 bits where they fit (`dpframe.reading.int16`).
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from importlib import import_module
+from threading import Lock
+from typing import Any, Protocol
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from dpframe import lattice
+from dpframe.lattice import FloatArray, IntArray
+from dpframe.reading import int16
+from dpframe.reading.chunk import Chunk, Redacted, Scratch
+from dpframe.reading.int16 import Kind
+from dpframe.spec.rows import Category, Column, Rows
+
+Raw = NDArray[Any] | Mapping[str, NDArray[Any]]
+
+
+COMPILED_FROM = 1 << 28
+"""So many cells are worth compiled code, if Numba is there: loading it takes as long as it saves on them."""
+
+TILE_ENTRIES = 1 << 18  # 2 MiB of float64: still in a core's share of the cache when it is summed
+NARROW_ENTRIES = 1 << 20  # compiled code goes over rows in passes of its own
+
+Rounder = Callable[[slice, NDArray[Any]], bool]
+"""Fills strips with the coordinates of some rows, in lattice steps and rounded, and with zeros behind them; tells
+whether no row is lost, which may have any integers."""
+
+
+class Mapper(Protocol):
+    """Maps blocks of raw rows to coordinates, some rows at a time; each chunk ends the one before."""
+
+    def __call__(self, raw: Any) -> Iterator[Chunk]: ...
+
+
+def mapper(rows: Rows, scratch: Scratch) -> Mapper:
+    """The map that belongs to a promise."""
+    if rows.columns is None:
+        return partial(_as_it_is, rows, scratch)
+    return _Columns.of(rows, rows.columns, scratch)
+
+
+def _as_it_is(rows: Rows, scratch: Scratch, raw: Any) -> Iterator[Chunk]:
+    values = np.asarray(raw)
+    kernels = compiler.kernels(int16.kind(rows), values.size)
+    for tile in _tiles(len(values), rows.known_dim, NARROW_ENTRIES if kernels else TILE_ENTRIES):
+        some = values[tile]
+        gram = partial(int16.add_rows, some, rows, kernels.add_rows) if kernels else None
+        yield Chunk(rows, some, gram=gram, scratch=scratch)
+
+
+def _tiles(count: int, dim: int, entries: int = TILE_ENTRIES) -> Iterator[slice]:
+    """Some rows at a time: few enough for the cache, enough for the Gram matrix to dominate."""
+    size = max(entries // dim, min(dim, 2048))
+    for start in range(0, count, size):
+        yield slice(start, start + size)
+
+
+@attrs.define(repr=False)
+class Compiler(Redacted):
+    """Loads compiled code, once for a process, where there are cells enough; NumPy works on the others.
+
+    There is some for each kind of data.
+    """
+
+    _expected: dict[Kind, int] = attrs.field(init=False, factory=dict)
+    _seen: dict[Kind, int] = attrs.field(init=False, factory=dict)
+    _kernels: dict[Kind, Any] = attrs.field(init=False, factory=dict)
+    _lock: Any = attrs.field(init=False, factory=Lock)
+
+    def expect(self, kind: Kind | None, cells: int) -> None:
+        """So many cells of a kind are to come. Code is loaded with the first of them, while more are read."""
+        if kind is not None:
+            self._expected[kind] = cells
+
+    def forked(self) -> None:
+        """For a process that may have been forked while another thread, which it does not have, was loading: it will
+        not be done with that."""
+        if self._lock.locked():
+            self._kernels = dict.fromkeys(Kind)
+            self._lock = Lock()
+
+    def kernels(self, kind: Kind | None, cells: int) -> Any:
+        """The module of compiled code for so many more cells of a kind, or None where NumPy is to work on them: also
+        while another thread loads it."""
+        if kind is None:
+            return None
+        self._seen[kind] = self._seen.get(kind, 0) + cells
+        due = kind not in self._kernels and max(self._seen[kind], self._expected.get(kind, 0)) >= COMPILED_FROM
+        if due and self._lock.acquire(blocking=False):
+            try:
+                if kind not in self._kernels:
+                    self._kernels[kind] = _compiled(kind)
+            finally:
+                self._lock.release()
+        return self._kernels.get(kind)
+
+
+def _compiled(kind: Kind) -> Any:
+    """The module, or None where it does not work, for whatever reason: the run is charged, and NumPy does the same.
+    Nothing is said of it, since that would tell that there are so many cells."""
+    with suppress(Exception), _no_garbage():
+        kernels = import_module("dpframe.reading.kernels")
+        kernels.CHECKS[kind]()
+        return kernels
+    return None
+
+
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """Looking for garbage among all that an import makes, which stays, would take a fifth of its time."""
+    looked_for = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if looked_for:
+            gc.enable()
+
+
+compiler = Compiler()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=compiler.forked)
+
+
+@attrs.frozen(eq=False)
+class _Numbers:
+    """Numeric columns that stand side by side: the map of their cells, and where it needs no clipping."""
+
+    columns: FloatArray  # a row of each: middle, rate, and the images of low, of high and of a missing cell
+    low: FloatArray  # cells from low to high need none
+    high: FloatArray
+
+    @classmethod
+    def of(cls, columns: Sequence[Column]) -> _Numbers:
+        low, high, middle, rate = np.array([(each.low, each.high, each.middle, each.rate) for each in columns]).T
+        ends = np.array([each.map(np.array([each.low, each.high, np.nan]))[:, 0] for each in columns])
+        rounded = ((low - middle) * rate < ends[:, 0]) | ((high - middle) * rate > ends[:, 1])
+        return cls(
+            columns=np.column_stack([middle, rate, ends]),
+            low=np.where(rounded, np.inf, low),
+            high=np.where(rounded, -np.inf, high),
+        )
+
+    def fill(self, values: FloatArray, cells: Sequence[NDArray[Any]]) -> bool:
+        """The coordinates of these cells, a row of ``values`` for each column; whether all of them are numbers."""
+        complete = True
+        for target, found in zip(values, cells, strict=True):
+            target[...] = found  # and the cells are not looked at again: somebody may write to them
+        least, most = values.min(axis=1), values.max(axis=1)  # not a number where one of the cells is none
+        unknown = np.flatnonzero(~(np.isfinite(least) & np.isfinite(most))).tolist()
+        lost = {i: ~np.isfinite(values[i]) for i in unknown}
+        values -= self.columns[:, :1]
+        values *= self.columns[:, 1:2]
+        above, below = least >= self.low, most <= self.high
+        for i in np.flatnonzero(~(above & below)).tolist():
+            low, high, missing = self.columns[i, 2:].tolist()
+            if not above[i]:
+                np.maximum(values[i], low, out=values[i])
+            if not below[i]:
+                np.minimum(values[i], high, out=values[i])
+            if i in lost:
+                values[i, lost[i]] = missing
+                complete &= math.isfinite(missing)
+        return complete
+
+    def rounder(self, cells: Sequence[NDArray[Any]], scale: float, kernels: Any) -> Rounder:
+        """Rounds the same coordinates by compiled code."""
+        whole = _Strips.of(cells) if all(map(_is_plain, cells)) else None
+
+        def round_some(tile: slice, integers: NDArray[Any]) -> bool:
+            found, some = (whole, tile) if whole else (_Strips.of([each[tile] for each in cells]), slice(None))
+            columns = self.columns if integers.dtype == np.float64 else np.nan_to_num(self.columns, nan=0.0)
+            public = np.isfinite(self.columns[:, 4])
+            complete: bool = kernels.round_strips(*found.at(some), columns, public, scale, integers)
+            return complete
+
+        return round_some
+
+    def lost(self, cells: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
+        """Rows with a cell that is not finite and has no public value."""
+        lost = np.zeros(len(cells[0]), dtype=np.bool_)
+        for found, column in zip(cells, self.columns, strict=True):
+            if math.isnan(column[4]):
+                lost |= _not_finite(found)
+        return lost
+
+
+def _not_finite(cells: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which cells are no finite doubles."""
+    with np.errstate(over="ignore"):
+        return ~np.isfinite(np.asarray(cells, dtype=np.float64))
+
+
+@attrs.frozen(eq=False)
+class _Strips:
+    """Cells by their addresses, which are good as long as this lives."""
+
+    cells: list[NDArray[Any]]
+    addresses: NDArray[np.uint64]
+    sizes: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, cells: Sequence[NDArray[Any]]) -> _Strips:
+        kept = [found if _is_plain(found) else int16.made_plain(found) for found in cells]
+        addresses = [found.__array_interface__["data"][0] for found in kept]
+        sizes = [found.itemsize for found in kept]
+        return cls(kept, np.array(addresses, dtype=np.uint64), np.array(sizes, dtype=np.uint64))
+
+    def at(self, tile: slice) -> tuple[NDArray[np.uint64], NDArray[np.bool_], int]:
+        """The addresses of some cells, which of them are in single precision, and how many there are."""
+        start, stop, _ = tile.indices(len(self.cells[0]))
+        return self.addresses + np.uint64(start) * self.sizes, self.sizes == 4, stop - start
+
+
+def _is_plain(cells: NDArray[Any]) -> bool:
+    """Whether the cells of a column are as compiled code takes them."""
+    return int16.is_plain(cells) and cells.flags.c_contiguous
+
+
+def _level_rounder(category: Category, cells: NDArray[Any], scale: float) -> Rounder:
+    """The same for the coordinates of a category, by NumPy."""
+
+    def round_some(tile: slice, integers: NDArray[Any]) -> bool:
+        values = category.map(cells[tile]).T
+        complete = not np.isnan(values[0]).any()
+        if integers.dtype != np.float64:
+            np.nan_to_num(values, copy=False)
+        integers[:, : values.shape[1]] = np.rint(values * scale)
+        integers[:, values.shape[1] :] = 0
+        return complete
+
+    return round_some
+
+
+_AS_IT_IS = (0.0, 1.0, -1.0, 1.0, math.nan)
+
+
+@attrs.frozen(eq=False)
+class _Columns:
+    """Tables, or arrays with as many columns as were declared, to coordinates."""
+
+    rows: Rows
+    names: tuple[str, ...]
+    parts: tuple[tuple[slice, slice, _Numbers | Category], ...]  # which columns, the coordinates they make, and how
+    images: FloatArray  # the map of each coordinate, as for numbers; indicators of levels are mapped to themselves
+    scratch: Scratch
+    kind: Kind | None
+
+    @classmethod
+    def of(cls, rows: Rows, columns: Sequence[Column | Category], scratch: Scratch) -> _Columns:
+        parts: list[tuple[slice, slice, _Numbers | Category]] = []
+        start = dim = 0
+        while start < len(columns):
+            first, stop = columns[start], start + 1
+            if isinstance(first, Category):
+                part: _Numbers | Category = first
+            else:
+                while stop < len(columns) and isinstance(columns[stop], Column):
+                    stop += 1
+                part = _Numbers.of([column for column in columns[start:stop] if isinstance(column, Column)])
+            width = sum(len(column.labels) for column in columns[start:stop])
+            parts.append((slice(start, stop), slice(dim, dim + width), part))
+            start, dim = stop, dim + width
+        images = np.vstack(
+            [part.columns if isinstance(part, _Numbers) else [_AS_IT_IS] * len(part.levels) for _, _, part in parts]
+        )
+        return cls(rows, tuple(column.name for column in columns), tuple(parts), images, scratch, int16.kind(rows))
+
+    def __call__(self, raw: Raw) -> Iterator[Chunk]:
+        if not isinstance(raw, np.ndarray):
+            yield from self._block([raw[name] for name in self.names])
+        elif raw.strides[0] == raw.itemsize:
+            yield from self._block(list(raw.T))
+        else:
+            for tile in _tiles(len(raw), self.rows.known_dim):
+                yield from self._block(list(np.ascontiguousarray(raw[tile].T)))
+
+    def _block(self, cells: Sequence[NDArray[Any]]) -> Iterator[Chunk]:
+        """The chunks of a block of columns."""
+        count, dim = len(cells[0]), self.rows.known_dim
+        if len(cells) != len(self.names):
+            raise IndexError(f"a block of {len(cells)} columns, where {len(self.names)} were promised")
+        if any(column.shape != (count,) for column in cells):
+            raise IndexError("the columns of a block have different lengths")
+        kernels = compiler.kernels(self.kind, count * dim)
+        rounders = None if kernels is None else self._rounders(cells, kernels)
+        wide = rounders is None or self.kind is Kind.COLUMNS
+        for tile in _tiles(count, dim, TILE_ENTRIES if wide else NARROW_ENTRIES):
+            if rounders is None:
+                values, complete = self._values(cells, tile)
+                yield Chunk(self.rows, values, within=self._within(complete), scratch=self.scratch)
+            else:
+                yield self._compiled(cells, tile, rounders, kernels)
+
+    def _compiled(
+        self, cells: Sequence[NDArray[Any]], tile: slice, rounders: Sequence[tuple[slice, Rounder]], kernels: Any
+    ) -> Chunk:
+        """Some rows by compiled code; their coordinates are mapped if a statistic asks for them."""
+        count = min(tile.stop, len(cells[0])) - tile.start
+        chunk = partial(Chunk, self.rows, lambda: self._values(cells, tile)[0], count=count, scratch=self.scratch)
+        if self.kind is Kind.NORMED_COLUMNS:
+            gram = partial(self._add_gram, [column[tile] for column in cells], kernels.add_columns)
+            return chunk(rounded=lambda: self._rounded(count, tile, rounders)[0], gram=gram)
+        if self.kind is Kind.NARROW_COLUMNS:
+            room = int16.room_for(count, self.rows, self.scratch)
+            complete = min(rounder(tile, room[here]) for here, rounder in rounders)
+            if not complete:
+                room[:, :count][:, self._lost(cells, tile)] = 0
+            found = int16.Narrow(room, count, self.rows, kernels.add_strips)
+            return chunk(within=complete, narrow=found, gram=found.add_gram)
+        rounded, complete = self._rounded(count, tile, rounders)
+        return chunk(within=self._within(complete), rounded=lambda: rounded)
+
+    def _rounded(self, count: int, tile: slice, rounders: Sequence[tuple[slice, Rounder]]) -> tuple[FloatArray, bool]:
+        """Room for the integers of some rows, with their coordinates in steps, rounded; and whether none is lost."""
+        rounded = self.scratch.integers(count, self.rows, by_columns=True)
+        return rounded, min(rounder(tile, rounded.T[here]) for here, rounder in rounders)
+
+    def _add_gram(self, cells: Sequence[NDArray[Any]], compiled: Any, total: IntArray) -> None:
+        """Add the Gram matrix of some rows, scaled down to a norm beside the columns."""
+        strips: list[NDArray[Any]] = []
+        for which, _, part in self.parts:
+            if isinstance(part, Category):
+                strips += list(np.ascontiguousarray(part.map(cells[which.start]).T))
+            else:
+                strips += cells[which]
+        found = _Strips.of(strips)
+
+        def values(aside: IntArray) -> FloatArray:
+            return self._values([column[aside] for column in cells], slice(None), "rows aside")[0]
+
+        add = partial(compiled, *found.at(slice(None)), self.images)
+        int16.add_but_some(add, len(cells[0]), self.rows, values, total)
+
+    def _lost(self, cells: Sequence[NDArray[Any]], tile: slice) -> NDArray[np.bool_]:
+        """Which of some rows contribute nothing."""
+        lost: NDArray[np.bool_] = np.logical_or.reduce(
+            [
+                np.isnan(part.map(cells[which.start][tile])[:, 0])
+                if isinstance(part, Category)
+                else part.lost([column[tile] for column in cells[which]])
+                for which, _, part in self.parts
+            ]
+        )
+        return lost
+
+    def _within(self, complete: bool) -> bool:
+        """Whether rows are known to be finite and within the norm. Where none is given beside the columns, each of them
+        contributes at most 1 to the square of a length, so they are unless a cell is lost."""
+        return complete and self.rows.norm is None
+
+    def _values(self, cells: Sequence[NDArray[Any]], tile: slice, use: str = "coordinates") -> tuple[FloatArray, bool]:
+        """Coordinates of some rows, in memory that is kept for a use, and whether all of them are numbers."""
+        some = [column[tile] for column in cells]
+        mapped = self.scratch.array(use, len(some[0]), self.rows.known_dim, by_columns=True)  # as cells come
+        values, complete = mapped.T, True
+        with np.errstate(over="ignore", invalid="ignore"):
+            for which, here, part in self.parts:
+                if isinstance(part, Category):
+                    values[here] = part.map(some[which.start]).T
+                    complete &= not np.isnan(values[here.start]).any()
+                else:
+                    complete &= part.fill(values[here], some[which])
+        return mapped, complete
+
+    def _rounders(self, cells: Sequence[NDArray[Any]], kernels: Any) -> list[tuple[slice, Rounder]]:
+        """What rounds which coordinates of a block."""
+        scale = lattice.steps_per_unit(self.rows.known_dim, self.rows.length)
+        return [
+            (
+                here,
+                _level_rounder(part, cells[which.start], scale)
+                if isinstance(part, Category)
+                else part.rounder(cells[which], scale, kernels),
+            )
+            for which, here, part in self.parts
+        ]

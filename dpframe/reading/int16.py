@@ -1,0 +1,163 @@
+"""Gram matrices from 16-bit integers, where compiled code is there for it: several times faster than in doubles.
+
+Of columns with ranges, 16 bits hold all integers by the promise. With a norm they hold all but those of rows of which
+half goes in one direction; doubles hold these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from functools import partial
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from dpframe import lattice
+from dpframe.lattice import FloatArray, IntArray
+from dpframe.reading.chunk import Chunk, Redacted, Scratch
+from dpframe.spec.refs import Ref
+from dpframe.spec.rows import Rows
+
+MULTIPLE = 16
+"""Strips have a multiple of so many rows; those behind the last are zero."""
+
+LEAST_STEPS = 4  # fewer sums of pairs between two carries would not be worth it
+LEAST_DIM = 17  # products of fewer coordinates take less time than mapping them
+
+
+def steps_for(rows: Rows) -> int:
+    """How many pairs of products of coordinates have a sum that 32 bits hold, beside 16 bits that were left of the last
+    such sum; zero where 16 bits are not for them.
+
+    Where no norm is given beside the columns, no coordinate is larger than one and no row too long. Wide rows are left
+    to the matrix library, which works on a block with all cores.
+    """
+    if rows.norm is not None or rows.width >= lattice.TILE:
+        return 0
+    most = round(lattice.steps_per_unit(rows.known_dim, rows.length))
+    steps = (2**31 - 2**16) // (2 * most * most)
+    return steps if steps >= LEAST_STEPS else 0
+
+
+def is_plain(cells: NDArray[Any]) -> bool:
+    """Whether cells are of a type that compiled code takes, and where it can."""
+    return cells.dtype.char in "fd" and cells.dtype.isnative and cells.flags.aligned
+
+
+def made_plain(cells: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers so that they are."""
+    with np.errstate(over="ignore"):
+        return np.array(cells, dtype=np.float32 if cells.dtype.char == "f" else np.float64, order="C")
+
+
+def _weights(rows: Rows) -> IntArray:
+    """What integers are multiplied with when they are summed: the constant coordinate is one in 16 bits."""
+    weights = np.ones(rows.width, dtype=np.int64)
+    if rows.center:
+        weights[-1] = rows.constant
+    return weights
+
+
+@attrs.frozen(repr=False, eq=False)
+class Narrow(Redacted):
+    """Some rows of columns.
+
+    Args:
+        strips: one for each coordinate, and one of ones for the constant coordinate where the plan is centred; all of
+            them zero in rows that contribute nothing.
+        count: how many rows there are, without the zeros behind them.
+        rows: the promise.
+        add_strips: `dpframe.reading.kernels.add_strips`.
+    """
+
+    strips: NDArray[np.int16]
+    count: int
+    rows: Rows
+    add_strips: Any
+
+    def widen(self, room: FloatArray) -> None:
+        """Write the integer rows, with the constant coordinate, in doubles."""
+        room.T[...] = self.strips[:, : self.count]
+        if self.rows.center:
+            room[:, -1] *= self.rows.constant
+
+    def add_gram(self, total: IntArray) -> None:
+        """Add the exact Gram matrix of the integer rows, with the constant coordinate."""
+        self.add_strips(self.strips, steps_for(self.rows), _weights(self.rows), total)
+
+
+def room_for(count: int, rows: Rows, scratch: Scratch) -> NDArray[np.int16]:
+    """Strips for so many rows, with any content but for the constant coordinate."""
+    strips: NDArray[np.int16] = scratch.array(
+        "narrow", -(-count // MULTIPLE) * MULTIPLE, rows.width, by_columns=True, dtype=np.int16
+    ).T
+    if rows.center:
+        strips[-1, :count] = 1
+        strips[-1, count:] = 0
+    return strips
+
+
+class Kind(Enum):
+    """Data that there is compiled code for."""
+
+    ROWS = "rows of plain numbers, to be scaled down to a norm"
+    NORMED_COLUMNS = "columns whose rows are to be scaled down to a norm"
+    NARROW_COLUMNS = "columns whose integers 16 bits hold"
+    COLUMNS = "other columns"
+
+
+def kind(rows: Rows) -> Kind | None:
+    """Of which kind the data of a promise is; None where NumPy is as good.
+
+    With a norm, rows of 17 coordinates or more are summed in 16 bits, unless they are so wide that they are better left
+    to the matrix library.
+    """
+    if isinstance(rows.norm, Ref):
+        return None  # which is not known yet
+    if rows.norm is not None and LEAST_DIM <= rows.width < lattice.TILE:
+        return Kind.ROWS if rows.columns is None else Kind.NORMED_COLUMNS
+    if rows.columns is None:
+        return None
+    return Kind.NARROW_COLUMNS if steps_for(rows) else Kind.COLUMNS
+
+
+def add_rows(values: NDArray[Any], rows: Rows, compiled: Any, total: IntArray) -> None:
+    """Add the exact Gram matrix of integer rows with a norm, with the constant coordinate.
+
+    Args:
+        values: rows of any real type.
+        rows: the promise.
+        compiled: `dpframe.reading.kernels.add_rows`.
+        total: what is added to.
+    """
+    if values.shape[1] != rows.known_dim:
+        raise ValueError(f"rows of {values.shape[1]} coordinates, where {rows.known_dim} were promised")
+    if not is_plain(values) or values.strides[1] != values.itemsize:
+        values = made_plain(values)
+    add_but_some(partial(compiled, values), len(values), rows, lambda aside: values[aside], total)
+
+
+def add_but_some(
+    compiled: Any, count: int, rows: Rows, values: Callable[[IntArray], NDArray[Any]], total: IntArray
+) -> None:
+    """Add the Gram matrix of rows by compiled code, and of those that it leaves out from their integers.
+
+    Args:
+        compiled: what rounds and sums the rows, scaled down to a norm.
+        count: how many rows there are.
+        rows: the promise.
+        values: the coordinates of rows by their numbers.
+        total: what is added to.
+    """
+    dim = rows.known_dim
+    aside, beyond = np.empty(count, dtype=np.int64), np.empty((count, dim))
+    how = lattice.steps_per_unit(dim, rows.length), lattice.inner_radius(dim), _weights(rows)
+    left_out, wide = compiled(*how, total, aside, beyond)
+    if wide:
+        constant = np.full((wide, 1), float(rows.constant))
+        lattice.add_gram(np.hstack([beyond[:wide], constant]) if rows.center else beyond[:wide], total)
+    if left_out:
+        lattice.add_gram(Chunk(rows, values(aside[:left_out])).integers(), total)

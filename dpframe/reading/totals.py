@@ -1,0 +1,212 @@
+"""Exact totals of statistics over blocks of rows, whatever the order, the split, the threads and the machines.
+
+A total is a sum of integers, and adding integers is associative. So blocks may be read in any order, by any number of
+threads or processes, and their totals merged in any tree: the integers are the same. Sums are held in int64, and in two
+such limbs where 64 bits do not hold them; see :class:`Totals`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from dpframe.interfaces import Statistic
+from dpframe.lattice import IntArray
+from dpframe.reading.chunk import Chunk, Parts, Redacted, Scratch
+from dpframe.reading.column_map import mapper
+from dpframe.reading.silence import quietly
+from dpframe.spec.rows import Rows
+
+LIMB_BITS = 62
+"""A total is high · 2⁶² + low, with 0 ≤ low < 2⁶²."""
+
+NOISE_ROOM = 1 << 61
+"""Totals below this leave room for noise in int64; others are handed on as Python integers."""
+
+WIDE = 1 << 10
+"""From this width on blocks are read one after the other, with all cores at work on each, and one matrix is kept."""
+
+_LOW = (1 << LIMB_BITS) - 1
+
+
+def accumulate(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows) -> dict[Statistic, Parts]:
+    """Exact totals of the statistics over all blocks of raw rows, on the cores of this machine."""
+    with quietly():
+        return totals(blocks, statistics, rows).exact()
+
+
+def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows) -> Totals:
+    """The same, to be merged with the totals of other blocks."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if rows.width >= WIDE:
+        sums = Totals(statistics, rows)
+        for raw in blocks:
+            sums.read(raw)
+        return sums
+    free: deque[Totals] = deque()
+
+    def read(raw: Any) -> None:
+        try:
+            sums = free.pop()
+        except IndexError:  # all are at work; there are never more than workers
+            sums = Totals(statistics, rows)
+        try:
+            sums.read(raw)
+        finally:
+            free.append(sums)
+
+    waiting: set[Future[None]] = set()
+    with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(cores) as pool:
+        for raw in blocks:
+            waiting.add(pool.submit(read, raw))
+            if len(waiting) > cores:  # then for any: the first may be loading compiled code meanwhile
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for each in done:
+                    each.result()
+        for each in waiting:
+            each.result()
+    sums = free.pop() if free else Totals(statistics, rows)
+    for others in free:
+        sums.merge(others)
+    return sums
+
+
+@lru_cache
+def blas() -> Any:
+    """The matrix libraries of this process; finding them takes longer than reading a small table."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+class Totals(Redacted):
+    """Exact sums of the parts of statistics.
+
+    Workers make one each, which can be pickled, and whoever gathers them merges them, in any order and in any tree.
+
+    Args:
+        statistics: what is summed.
+        rows: the promise, with its dimension known.
+
+    >>> from dpframe import Moment
+    >>> once = Totals([Moment()], Rows(norm=1.0, neighbors="replace", dim=1))
+    >>> for _ in range(3):
+    ...     once.add({Moment(): {"moment": np.array([[2**62]])}})
+    >>> once.merge(once)
+    >>> once.exact()[Moment()]["moment"].tolist() == [[6 * 2**62]]
+    True
+    """
+
+    def __init__(self, statistics: Sequence[Statistic], rows: Rows) -> None:
+        nothing = Chunk(rows, np.zeros((0, rows.known_dim)))
+        self._rows = rows
+        self._scratch = Scratch()
+        self._map = mapper(rows, self._scratch)
+        self._sums = {
+            each: {name: ExactSum(np.shape(zero)) for name, zero in each.partial(nothing).items()}
+            for each in statistics
+        }
+
+    def read(self, raw: Any) -> None:
+        """Add a block of raw rows, which are mapped once for all statistics."""
+        with np.errstate(all="ignore"):  # a warning, or its being an error, would depend on the data
+            for chunk in self._map(raw):
+                for statistic, sums in self._sums.items():
+                    statistic.add_to(chunk, sums)
+
+    def finish(self) -> None:
+        """Give back the memory that reading took, where the totals are kept for long; more may still be read."""
+        self._scratch.clear()
+
+    def add(self, parts: Mapping[Statistic, Parts]) -> None:
+        """Add the parts of some rows."""
+        for statistic, sums in self._sums.items():
+            for name, part in parts[statistic].items():
+                sums[name].add(np.asarray(part))
+
+    def merge(self, other: Totals) -> None:
+        """Add the totals of other rows, of the same statistics in the same order."""
+        for sums, others in zip(self._sums.values(), other._sums.values(), strict=True):
+            for name, part in others.items():
+                sums[name].merge(part)
+
+    def exact(self) -> dict[Statistic, Parts]:
+        """The totals: int64 where that leaves room for noise, Python integers otherwise."""
+        return {each: {name: part.exact() for name, part in sums.items()} for each, sums in self._sums.items()}
+
+
+class ExactSum(Redacted):
+    """An exact sum of int64 arrays: in one int64 array, carried over to two limbs before it can overflow."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._sum = np.zeros(shape, dtype=np.int64)
+        self._most = 0  # no entry of the sum is larger than this, either way
+        self._limbs: tuple[IntArray, IntArray] | None = None
+        self._shown = False  # whether somebody was handed the sum itself
+
+    def add(self, part: IntArray) -> None:
+        """Add integers of any type; those that int64 may not hold are added in limbs."""
+        if part.dtype.kind == "O" or part.dtype == np.uint64:
+            high, low = _split(part)
+            self._carry(high.astype(np.int64), low.astype(np.int64))
+        else:
+            total = self.with_room(_largest(part))
+            total += part
+
+    def with_room(self, most: int) -> IntArray:
+        """The array to add to, in place and once, what is at most so large either way."""
+        if self._most + most >= 2**63:
+            self._carry(*_split(self._sum))
+            self._sum, self._most, self._shown = np.zeros_like(self._sum), 0, False
+        if self._shown:
+            self._sum, self._shown = self._sum.copy(), False
+        self._most += most
+        return self._sum
+
+    def merge(self, other: ExactSum) -> None:
+        """Add another sum."""
+        most, added, limbs = other._most, other._sum, other._limbs  # as they are now: the other may be this one
+        total = self.with_room(most)
+        total += added
+        if limbs is not None:
+            self._carry(*limbs)
+
+    def exact(self) -> IntArray:
+        """The sum: int64 where that leaves room for noise, Python integers otherwise."""
+        if self._limbs is None and (self._most < NOISE_ROOM or _largest(self._sum) < NOISE_ROOM):
+            self._shown = True
+            return self._sum
+        high, low = _split(self._sum)
+        if self._limbs is not None:
+            high, low = _added(self._limbs, (high, low))
+        if ((high == 0) | (high == -1)).all():
+            small = (high << LIMB_BITS) + low
+            if _largest(small) < NOISE_ROOM:
+                return np.asarray(small)
+        whole: Any = np.asarray(high).astype(object) * 2**LIMB_BITS + np.asarray(low).astype(object)
+        return np.asarray(whole, dtype=object)
+
+    def _carry(self, high: IntArray, low: IntArray) -> None:
+        self._limbs = (high, low) if self._limbs is None else _added(self._limbs, (high, low))
+
+
+def _largest(part: IntArray) -> int:
+    """The largest absolute value, which for −2⁶³ is none of int64."""
+    return max(int(part.max()), -int(part.min())) if part.size else 0
+
+
+def _split(value: IntArray) -> tuple[IntArray, IntArray]:
+    """The limbs of integers."""
+    return np.asarray(value >> LIMB_BITS), np.asarray(value & _LOW)
+
+
+def _added(first: tuple[IntArray, IntArray], second: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
+    """The sum of two numbers in limbs, with its carry."""
+    low = first[1] + second[1]  # below 2⁶³
+    return first[0] + second[0] + (low >> LIMB_BITS), low & _LOW

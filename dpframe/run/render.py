@@ -1,0 +1,339 @@
+"""Explanations and results for people: styled where rich prints them, plain text otherwise, HTML in notebooks."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpframe.spec.budget import NOT_WORST_CASE, told
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from dpframe.kinds import Axes
+    from dpframe.run.explain import Explanation, Line, Statement
+    from dpframe.run.result import Charge, Record, Result
+    from dpframe.spec.bounds import Bound, Scenario
+    from dpframe.steward import DataCheck
+
+NOT_PRIVATE = "NOT PRIVATE"
+NARROW = 90  # below this many columns, tables give way to lists
+LEFT_OUT = "without a person, or beyond the rows that count of each"
+SHOWN = 8  # rows and columns of a matrix that a report shows
+
+
+class Printable(ABC):
+    """Something with a rich rendering, from which plain text and HTML follow."""
+
+    @abstractmethod
+    def __rich__(self) -> RenderableType:
+        """The rendering."""
+
+    def __str__(self) -> str:
+        width = shutil.get_terminal_size((100, 24)).columns
+        console = _console(width, file=io.StringIO())
+        console.print(self)
+        return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()).rstrip()  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        mark = "" if getattr(self, "private", True) else f" {NOT_PRIVATE}"
+        return f"<{type(self).__name__}{mark}; print() shows it>"
+
+    def _repr_html_(self) -> str:
+        console = _console(110, file=io.StringIO(), record=True, no_color=False)
+        console.print(self)
+        return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+
+
+def _console(width: int, *, no_color: bool = True, **settings: Any) -> Console:
+    from rich.console import Console
+
+    plain = no_color or "NO_COLOR" in os.environ
+    return Console(width=width, no_color=plain, highlight=False, force_terminal=False, force_jupyter=False, **settings)
+
+
+def render_explanation(explanation: Explanation) -> RenderableType:
+    from rich.console import Group
+
+    parts: list[RenderableType] = [*_warned(explanation.statement.caveat)]
+    parts += _promise(explanation.statement, "What this plan promises")
+    parts += _steps(explanation.statement)
+    parts += _forecasts(explanation)
+    return Group(*parts)
+
+
+def render_result(result: Result) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    parts: list[RenderableType] = []
+    if not result.private:
+        parts += [Text(f"{NOT_PRIVATE}: drawn from a fixed seed, for tests only.", style="bold red"), Text()]
+    parts += _warned(result.statement.caveat)
+    if result.charge is not None:
+        parts += _charged(result.charge)
+    parts += [*_promise(result.statement, "What was promised"), *_steps(result.statement)]
+    for record in result.records.values():
+        parts += _value(record)
+    versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
+    return Group(*parts, Text(versions, style="dim"))
+
+
+def _charged(charge: Charge) -> list[RenderableType]:
+    from rich.text import Text
+
+    labelled = {
+        "Data set": f"{charge.dataset}, entry {charge.entry} of its ledger",
+        "So far": f"epsilon={told(charge.spent.epsilon)} of {told(charge.budget.epsilon)}, "
+        f"delta={told(charge.budget.delta)}, over all runs",
+        "Still fits": f"a plan of up to epsilon={told(charge.remaining.epsilon, up=False)} at the same delta",
+        **({"Besides": sentence(charge.caveat)} if charge.caveat else {}),
+        "Head": charge.head,
+    }
+    return [_heading("Where it was charged"), pairs(labelled), Text()]
+
+
+def render_check(check: DataCheck) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    parts: list[RenderableType] = [
+        Text(f"{NOT_PRIVATE}: read off the raw data, for its steward only.", style="bold red")
+    ]
+    lengths = ", ".join(f"{100 * q:g} % up to {length:.4g}" for q, length in check.norms.items())
+    labelled = {
+        "Rows": str(check.rows),
+        **({} if check.uncounted is None else {"Left out": f"{check.uncounted} ({LEFT_OUT})"}),
+        "Contribute nothing": f"{check.dropped} (a non-finite or unknown cell without a public missing= value)",
+        "Scaled down": "depends on the norm to be released"
+        if check.shortened is None
+        else f"{check.shortened} (longer than the promised norm)",
+        "Lengths": lengths or "none",
+    }
+    parts.append(pairs(labelled))
+    if check.columns:
+        cells = [
+            {"column": c.name, "missing": str(c.missing), "below range": str(c.below), "above range": str(c.above)}
+            for c in check.columns
+        ]
+        parts += [Text(), table(cells)]
+    return Group(*parts)
+
+
+def _heading(text: str) -> RenderableType:
+    from rich.text import Text
+
+    return Text(text, style="bold")
+
+
+def pairs(labelled: dict[str, str]) -> RenderableType:
+    """Labels on the left, texts on the right."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="cyan", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, text in labelled.items():
+        grid.add_row(Text("  " + label), Text(text))
+    return grid
+
+
+def _promise(statement: Statement, title: str) -> list[RenderableType]:
+    from rich.text import Text
+
+    passes = "once" if statement.passes == 1 else f"{statement.passes} times"
+    labelled = {
+        "Protected": statement.protected,
+        "Against": statement.against,
+        "Strength": statement.strength,
+        "Rows": statement.rows,
+        "Spent": f"{statement.spent} (accountant: {statement.accountant}{_others(statement)})",
+        "Reading": f"the data is read {passes}, after the charge",
+        "Plan": f"sha256 {statement.plan[:16]}…",
+    }
+    return [_heading(title), pairs(labelled), Text()]
+
+
+def _warned(caveat: str) -> list[RenderableType]:
+    """What comes before everything else, where there is something to warn of."""
+    from rich.text import Text
+
+    return [Text(sentence(caveat), style="bold red"), Text()] if caveat else []
+
+
+def sentence(caveat: str) -> str:
+    return f"{caveat[0].upper()}{caveat[1:]}."
+
+
+def _others(statement: Statement) -> str:
+    """What the other accountants that could compose these losses would say."""
+    others = {name: epsilon for name, epsilon in statement.accountants.items() if name != statement.accountant}
+    return "".join(f"; {name} says {told(epsilon)}" for name, epsilon in others.items())
+
+
+def _steps(statement: Statement) -> list[RenderableType]:
+    from rich.text import Text
+
+    releases = [line for line in statement.lines if line.is_release]
+    derived = [line for line in statement.lines if not line.is_release]
+    parts = [_heading("Releases, which cost budget"), table([_release_cells(line) for line in releases]), Text()]
+    if derived:
+        parts += [_heading("Derived from them, free"), table([_derived_cells(line) for line in derived]), Text()]
+    return parts
+
+
+def _release_cells(line: Line) -> dict[str, str]:
+    noise = ", ".join(f"{part} {scale:.4g}" for part, scale in line.noise.items())
+    return {
+        "step": line.name,
+        "mechanism": _call(line),
+        "noise (units of the result)": noise or "told when dim and norm are known",
+        "loss": ", ".join(line.losses),
+        "ε alone": told(line.epsilon_alone or 0.0) + (", model" if NOT_WORST_CASE in line.guarantee else ""),
+        "ε so far": told(line.epsilon_so_far or 0.0),
+        "numerics": line.numerics + _slack(line),
+    }
+
+
+def _slack(line: Line) -> str:
+    if line.slack is None:
+        return "; ε in exact arithmetic, slack once the dimension is known"
+    return f"; ε in exact arithmetic, slack {line.slack:.1e}" if line.slack else ""
+
+
+def _derived_cells(line: Line) -> dict[str, str]:
+    return {"step": line.name, "what": _call(line), "gives": line.kind, "from": ", ".join(line.of)}
+
+
+def _call(line: Line) -> str:
+    given = ", ".join(f"{name}={text}" for name, text in line.parameters.items())
+    return f"{line.action} ({given})" if given else line.action
+
+
+class table:  # noqa: N801 - a renderable that reads like a function
+    """Rows of labelled cells: a table where there is room, a list of pairs on a narrow terminal."""
+
+    def __init__(self, rows: list[dict[str, str]]) -> None:
+        self.rows = rows
+
+    def __rich_console__(self, console: Console, options: Any) -> Any:
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        if options.max_width < NARROW:
+            for row in self.rows:
+                yield Text()
+                yield pairs(row)
+            return
+        wide = Table(box=box.SIMPLE_HEAD, pad_edge=True)
+        for label in self.rows[0]:
+            wide.add_column(label, overflow="fold", justify="right" if label.startswith("ε") else "left")
+        for row in self.rows:
+            wide.add_row(*map(Text, row.values()))
+        yield wide
+
+
+def _forecasts(explanation: Explanation) -> list[RenderableType]:
+    from rich.text import Text
+
+    scenario = explanation.scenario
+    if scenario is not None and not explanation.private:
+        told = "Bounds from the true spectrum are as private as the data and not shown; see .diagnostics(step)."
+        return [Text(told), Text()]
+    found = {step: bounds for step, bounds in explanation.forecasts.items() if bounds}
+    if scenario is None or not found:
+        return []
+    heading = f"Error to expect, for the {scenario.source} spectrum ({_clipping(scenario, found)})"
+    cells = [_error_cells(step, bounds, explanation.tightest(step)) for step, bounds in found.items()]
+    if not any(row["does not hold"] for row in cells):
+        cells = [{label: text for label, text in row.items() if label != "does not hold"} for row in cells]
+    more = Text("All bounds, with what they rest on: .bounds(step)", style="dim")
+    return [_heading(heading), table(cells), more, Text()]
+
+
+def _clipping(scenario: Scenario, found: dict[str, tuple[Bound, ...]]) -> str:
+    simulated = any(_simulated(bound) for bounds in found.values() for bound in bounds)
+    if scenario.model is None or not simulated:
+        return "clipping bias not included"
+    return f"simulated figures: {scenario.model} rows, clipping included; others without clipping"
+
+
+def _simulated(bound: Bound) -> bool:
+    return bound.interval is not None
+
+
+def _error_cells(step: str, bounds: tuple[Bound, ...], tightest: Bound | None) -> dict[str, str]:
+    """The forecast of one result in terms of matrices, and the best that is proved."""
+    forecasts = [bound for bound in bounds if bound.kind == "forecast"]
+    simulated = [bound for bound in forecasts if _simulated(bound)]
+    median = [bound for bound in simulated if bound.confidence == 0.5]
+    failing = {
+        assumption.text
+        for bound in bounds
+        if bound.explicit
+        for assumption in bound.assumptions
+        if not assumption.holds
+    }
+    sure = "" if tightest is None or tightest.confidence is None else f", with probability {tightest.confidence:g}"
+    proved = "none" if tightest is None else _figure(tightest) + sure
+    return {
+        "step": step,
+        "forecast": "\n".join(map(_figure, median or forecasts)) or "none",
+        **({"95 % within": "\n".join(_figure(b) for b in simulated if b.confidence == 0.95)} if simulated else {}),
+        "proved": proved,
+        "does not hold": "\n".join(sorted(failing)),
+    }
+
+
+def _figure(bound: Bound) -> str:
+    """A figure in few words; the norm in full is in the bound."""
+    if bound.value is None:
+        return "none"
+    word, _, rest = bound.norm.partition(",")
+    said = f"({word}; {bound.name})"
+    if "degrees" in rest:
+        return f"{bound.value:.3g}° {said}"
+    if "share" in rest:
+        return f"{100 * bound.value:.4g} % {said}"
+    return f"{bound.value:.4g} {said}"
+
+
+def _value(record: Record) -> list[RenderableType]:
+    from rich.text import Text
+
+    array, labels = record.value.array, _labels(record.value.axes)
+    shape = " × ".join(map(str, array.shape)) or "one number"
+    lines = [_heading(f"{record.name}: {record.line.kind}, {shape}")]
+    return [*lines, Text(_numbers(array, labels), no_wrap=True, overflow="ellipsis"), Text()]
+
+
+def _labels(axes: Axes | None) -> tuple[str, ...] | None:
+    """Names of the coordinates, with their units where the values are in them."""
+    if axes is None:
+        return None
+    in_units = zip(axes.labels, axes.scale, axes.unit, strict=True)
+    return tuple(f"{label} ({unit})" if unit and scale == 1.0 else label for label, scale, unit in in_units)
+
+
+def _numbers(array: np.ndarray[Any, Any], labels: tuple[str, ...] | None) -> str:
+    """The leading part of an array in four digits, with the names of its rows."""
+    if array.ndim == 0:
+        return f"  {array.item():.6g}"
+    matrix = array[:, None] if array.ndim == 1 and labels is not None else np.atleast_2d(array)
+    named = labels is not None and len(labels) == len(matrix)
+    names = list(labels[:SHOWN]) if named and labels is not None else [""] * min(SHOWN, len(matrix))
+    width = max(map(len, names))
+    lines = []
+    for name, row in zip(names, matrix[:SHOWN, :SHOWN], strict=False):
+        cells = " ".join(f"{value:11.4g}" for value in row)
+        lines.append(f"  {name:<{width}} {cells}" + (" …" if matrix.shape[1] > SHOWN else ""))
+    if len(matrix) > SHOWN:
+        lines.append("  …")
+    return "\n".join(lines)

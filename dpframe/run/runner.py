@@ -1,0 +1,248 @@
+"""Runs a plan: the one place where private data is opened and randomness is handed out.
+
+The order is fixed: plan and public schema → veto → charge for the whole plan → read → draw → derive. After the charge
+nothing that depends on the data aborts; whatever fails then is reported with the charge standing. With a ledger, the
+charge is on disk before anything is read, so that a crash at any later moment leaves it there.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+
+from dpframe import registry
+from dpframe.errors import DataError, PlanError, ReleaseFailed, SamplingError
+from dpframe.interfaces import Mechanism, PostProcessor, Statistic
+from dpframe.kinds import Kind
+from dpframe.noise import Keystream, Random
+from dpframe.plan import Plan
+from dpframe.plan.steps import Step
+from dpframe.reading.chunk import PrivateData
+from dpframe.reading.totals import accumulate
+from dpframe.run.explain import Line, statement
+from dpframe.run.progress import SILENT, Listener, Teller, listener
+from dpframe.run.result import Charge, Record, Result
+from dpframe.sources import Source, open_source
+from dpframe.spec.refs import resolve
+from dpframe.spec.rows import Rows
+from dpframe.validators import is_int
+
+if TYPE_CHECKING:
+    from dpframe.ledger.account import Account
+
+T = TypeVar("T")
+
+
+def run(
+    plan: Plan,
+    data: Any,
+    *,
+    ledger: Any = None,
+    dataset: str | None = None,
+    insecure_seed: int | None = None,
+    progress: bool | Listener | None = None,
+) -> Result:
+    """See :meth:`dpframe.Plan.run`."""
+    with listener(progress) as listens:
+        return _run(plan, data, ledger, dataset, insecure_seed=insecure_seed, teller=Teller(listens))
+
+
+def _run(
+    plan: Plan, data: Any, ledger: Any, dataset: str | None, *, insecure_seed: int | None, teller: Teller
+) -> Result:
+    if insecure_seed is not None and not is_int(insecure_seed):
+        raise PlanError(f"insecure_seed must be an integer; got {insecure_seed!r}.")
+    account = None if ledger is None and dataset is None else _account(ledger, dataset, insecure_seed)
+    source = open_source(data, plan.rows)
+    content_hash = plan.content_hash
+    plan = (plan if account is None else account.calibrated(plan)).bind(source.dim)
+    needed = max(plan.passes.values())
+    if source.one_shot and needed > 1:
+        raise DataError(
+            f"this plan reads the data {needed} times, but the source can be read only once. Nothing was charged. "
+            "Pass an array, a list of chunks, or an object that can be iterated again."
+        )
+    random = Random(Keystream.secure() if insecure_seed is None else Keystream.insecure(insecure_seed))
+    told = statement(plan, content_hash)
+    registry.hook().dpframe_before_charge(plan=plan, losses=plan.pricing.all_losses)
+    charge = None if account is None else account.reserve(plan, content_hash)
+    # From here on the plan is charged: `plan.spent` is owed whatever happens.
+    try:
+        values = draw_and_derive(plan, source, random, teller)
+    except ReleaseFailed as error:
+        if account is not None and charge is not None:
+            charge = _recorded(charge, partial(account.failed, charge, error.step))
+            error.add_note(f"Charged to data set {charge.dataset!r}, entry {charge.entry}. Head: {charge.head}")
+        raise
+    if plan.rows.released_norm is not None:
+        with suppress(Exception):  # the values are paid for; a report without the noise scales must do then
+            scaled = statement(with_released_norm(plan, values), content_hash).lines
+            told = attrs.evolve(told, lines=tuple(map(_with_guarantee_of, told.lines, scaled)))
+    records = {
+        step.name: Record(name=step.name, value=values[step.name], line=told.line(step.name)) for step in plan.steps
+    }
+    result = Result(statement=told, records=records, private=random.private, versions=registry.versions())
+    if account is not None and charge is not None:
+        result = attrs.evolve(result, charge=_recorded(charge, partial(account.released, charge, result)))
+    for record in records.values():
+        _notify(record)
+    return result
+
+
+def _with_guarantee_of(planned: Line, scaled: Line) -> Line:
+    """The line with its noise scales: that the norm is known by now takes nothing from what the guarantee rests on."""
+    return attrs.evolve(scaled, guarantee=planned.guarantee)
+
+
+def _account(ledger: Any, dataset: str | None, insecure_seed: int | None) -> Account:
+    """The data set of a ledger that pays for a run."""
+    from dpframe.ledger.account import Account
+
+    if insecure_seed is not None:
+        raise PlanError(
+            "a run with insecure_seed= is not private, so that no ledger can account for it. Nothing was charged. "
+            "Leave out the seed, or the ledger."
+        )
+    return Account.open(ledger, dataset)
+
+
+def _recorded(charge: Charge, record: Callable[[], Charge]) -> Charge:
+    """The charge after the outcome was recorded. If it could not be, there is a warning: what is paid for is not
+    lost."""
+    try:
+        return record()
+    except Exception as error:
+        _warn(
+            f"the outcome of the run could not be recorded in the ledger ({str(error).partition('. ')[0]}); the "
+            f"charge, entry {charge.entry} of data set {charge.dataset!r}, stands."
+        )
+        return charge
+
+
+def draw_and_derive(plan: Plan, source: Source, random: Random, teller: Teller = SILENT) -> dict[str, Kind]:
+    """The values of all steps: for each pass over the data, first everything is read, then drawn and derived.
+
+    A step refers only to steps above it that are known after no more passes, so the order within a pass is the plan's.
+    """
+    values: dict[str, Kind] = {}
+    passes = max(plan.passes.values())
+    for number in range(1 + passes):
+        due = [step for step in plan.steps if plan.passes[step.name] == number]
+        if not due:
+            continue
+        teller.begin(f"reading the data, pass {number} of {passes}" if number else "preparing")
+        data = _guarded(plan, due[0].name, random, partial(read, plan, source, due, values, teller))
+        for step in due:
+            teller.begin(_phase(step))
+            work = partial(act, plan, step, data, values, random)
+            values[step.name] = _guarded(plan, step.name, random, work)
+    return values
+
+
+def _phase(step: Step) -> str:
+    """What is being done, in words that do not depend on the data."""
+    waits = isinstance(step.action, Mechanism) and step.action.draws_depend_on_data
+    return f"working on {step.name!r}" + (", which may take long: it draws until it is done" if waits else "")
+
+
+def read(
+    plan: Plan, source: Source, due: list[Step], values: Mapping[str, Kind], teller: Teller = SILENT
+) -> PrivateData:
+    """The statistics of all releases that are due, in one pass over the data."""
+    rows = with_released_norm(plan, values).rows
+    wanted = list({statistic for step in due for statistic in statistics_of(step, values)})
+    for statistic in wanted:
+        _check_again(statistic, rows)
+    if not wanted:
+        return PrivateData(rows, statistics={})
+    if source.partitions is not None:
+        tell = teller.partitions if teller.listens else None
+        return PrivateData(rows, statistics=source.partitions.accumulate(wanted, rows, source.meter, tell))
+    blocks = teller.reading(source, source.blocks(), count_rows=rows.neighbors == "replace")
+    return PrivateData(rows, statistics=accumulate(blocks, wanted, rows))
+
+
+def _check_again(statistic: Statistic, rows: Rows) -> None:
+    """Check what a step before the run did not tell; what is refused follows from released values, and may be told."""
+    try:
+        statistic.check(rows)
+    except PlanError as error:
+        raise WrongKind(str(error)) from None
+
+
+def act(plan: Plan, step: Step, data: PrivateData, values: Mapping[str, Kind], random: Random) -> Kind:
+    """The value of one step, of the kind that the plan expects."""
+    import numpy as np
+
+    action = resolve(step.action, values)
+    with np.errstate(all="ignore"):  # a warning, or its being an error, would depend on the data
+        if isinstance(action, Mechanism):
+            level = plan.pricing.levels[step.name]
+            value = action.release(data.only(statistics_of(step, values)), level, random.child(step.name))
+        else:
+            assert isinstance(action, PostProcessor)
+            value = action.apply()
+    if not isinstance(value, plan.kinds[step.name]):
+        raise WrongKind(f"it gave a {type(value).__name__} instead of {plan.kinds[step.name].title}.")
+    return value
+
+
+def statistics_of(step: Step, values: Mapping[str, Kind]) -> tuple[Statistic, ...]:
+    """What a step reads. Its other inputs may come from the same pass, so only these references are resolved."""
+    reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
+    return tuple(resolve(statistic, values) for statistic in reads)
+
+
+def with_released_norm(plan: Plan, values: Mapping[str, Kind]) -> Plan:
+    """The plan with the norm that one of its steps released, once it has."""
+    name = plan.rows.released_norm
+    return plan.with_norm(float(values[name].array)) if name is not None and name in values else plan
+
+
+class WrongKind(Exception):
+    """A step that gave another kind than it said, or one that a later step cannot use."""
+
+
+def _guarded(plan: Plan, step: str, random: Random, work: Callable[[], T]) -> T:
+    """Do what comes after the charge; a failure says that the charge stands, and nothing that may depend on the data.
+
+    The error is raised outside the handler, so that it carries neither the original nor its frames, unless the run is
+    seeded for a test. Only what the schema of a source is at fault for, and a sampler's own words, are repeated.
+    """
+    try:
+        return work()
+    except SamplingError as error:
+        error.step, error.spent = step, plan.spent
+        raise
+    except Exception as error:
+        told = f": {error}" if isinstance(error, DataError | WrongKind) else f" ({type(error).__name__})."
+        failure = ReleaseFailed(
+            f"step {step!r} failed after the charge{told} The charge of {plan.spent} stands, and nothing of this run "
+            "is returned. Other details are withheld, since they may depend on the data; running made-up data with "
+            "insecure_seed=1 shows them.",
+            step=step,
+            spent=plan.spent,
+        )
+        if not random.private:
+            raise failure from error
+    raise failure
+
+
+def _notify(record: Record) -> None:
+    """Tell every observer; the value is paid for, so that a failing one can only cause a warning."""
+    for implementation in registry.hook().dpframe_after_release.get_hookimpls():
+        try:
+            implementation.function(*(record for _ in implementation.argnames))
+        except Exception as error:
+            _warn(f"a plugin failed after the release of {record.name!r}: {type(error).__name__}")
+
+
+def _warn(text: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")  # even where warnings are errors
+        warnings.warn(text, RuntimeWarning, stacklevel=3)

@@ -1,0 +1,364 @@
+"""Dask arrays and data frames: each partition becomes partial statistics where it is, and only totals travel.
+
+The scheduler is the one Dask itself would use: the current client of a cluster, or threads or processes here. Names and
+types come from the collection's own description, before the charge; nothing is computed then. Every partition is
+checked against it when it is read. Totals are exact integers, added up in a tree, and no task changes what it is given:
+another chunking, more workers, or a task that is done again elsewhere gives the same integers.
+
+Where rows are limited per person, partitions are read twice: first for the ids alone, then, knowing how many rows of
+each person may count in it, for the rows. (In one graph every partition would be held until the last one is counted.)
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
+from itertools import count
+from operator import getitem
+from typing import Any, TypeVar
+
+import attrs
+import numpy as np
+
+from dpframe.errors import DataError
+from dpframe.interfaces import Statistic
+from dpframe.reading.chunk import Parts, Redacted
+from dpframe.reading.people import Counter, Tally, allotments, counted
+from dpframe.reading.silence import quietly
+from dpframe.reading.totals import Totals, blas
+from dpframe.sources.arrays import check_numeric, check_shape
+from dpframe.sources.dask_partition import Partition
+from dpframe.sources.frames import check_gaps, open_pandas
+from dpframe.sources.opened import Meter, Opened, Raw, attempt, check_names, declared, is_a, what
+from dpframe.spec.rows import Rows
+
+FAN_IN = 8  # totals added up by one task
+PAUSE = 5.0  # seconds between two looks at whether there is a worker
+ABANDONED = 120.0  # seconds without any, after which none is expected
+
+Tell = Callable[[int, int], None]
+T = TypeVar("T")
+
+
+def is_dask(data: Any) -> bool:
+    """Whether this is a collection of Dask, or built of them; nothing is imported to find out."""
+    return hasattr(type(data), "__dask_graph__")
+
+
+def open_dask(data: Any, rows: Rows, size: Callable[[int], int]) -> Partitions:
+    """Check the names and types that a collection says it has; nothing is computed.
+
+    Args:
+        data: an array or a data frame of Dask.
+        rows: the promise.
+        size: the most rows in a block, for a number of coordinates.
+    """
+    if is_a(data, "dask.array", "Array"):
+        if not isinstance(data._meta, np.ndarray) or isinstance(data._meta, np.ma.MaskedArray):
+            raise DataError(f"a dask.array of {what(data._meta)} cannot be read; its chunks must be NumPy arrays.")
+        check_numeric(data.dtype, "the array")
+        if data.ndim == 2 and math.isnan(data.shape[1]):
+            raise DataError("the number of columns of the dask.array is not known; see its compute_chunk_sizes().")
+        check_shape(data.shape, rows)
+        rows = rows if rows.dim is not None else rows.bind(int(data.shape[1]))
+        return Partitions(data, rows, Partition(rows, size(rows.known_dim), {"": data.dtype}))
+    if is_a(data, "dask.dataframe", "DataFrame") and is_a(data._meta, "pandas", "DataFrame"):
+        columns, meta = declared(rows), data._meta
+        check_names(meta.columns, columns, "the data frame")
+        most = size(rows.known_dim)
+        open_pandas(meta, columns, most)
+        for column in columns:
+            check_gaps(column, meta[column.name].dtype)
+        return Partitions(
+            data, rows, Partition(rows, most, {column.name: meta[column.name].dtype for column in columns})
+        )
+    raise DataError(
+        f"{what(data)} cannot be read. Of Dask, pass a two-dimensional dask.array of NumPy arrays or a dask.dataframe "
+        "of pandas frames."
+    )
+
+
+@attrs.frozen(repr=False, eq=False)
+class Partitions(Redacted):
+    """An opened collection of Dask, with its partitions in order, numbered from 0.
+
+    Args:
+        collection: the array or data frame.
+        rows: the promise, with its dimension.
+        partition: what is known of each partition.
+    """
+
+    _collection: Any = attrs.field(alias="collection")
+    rows: Rows
+    partition: Partition
+
+    def delayed(self) -> list[Any]:
+        """The partitions, one delayed object each; planning them may compute, so this comes after the charge."""
+        if "" not in self.partition.types:
+            return list(self._collection[list(self.partition.types)].to_delayed())
+        return list(self._collection.rechunk({1: -1}).to_delayed().ravel())
+
+    def __iter__(self) -> Iterator[Opened]:
+        """One partition after the other, brought here: for whoever must see the rows themselves."""
+        for index, part in enumerate(_withheld(self.delayed)):
+            yield Opened(partial(self._read, index, part))
+
+    def _read(self, index: int, part: Any, meter: Meter) -> Iterator[Raw]:
+        return self.partition.open(index, _withheld(part.compute)).read(meter)
+
+    def accumulate(
+        self, statistics: Sequence[Statistic], rows: Rows, meter: Meter, tell: Tell | None = None
+    ) -> dict[Statistic, Parts]:
+        """Exact totals of the statistics over all partitions.
+
+        Args:
+            statistics: what is asked of the rows.
+            rows: the promise, with its norm known.
+            meter: is told the number of rows, so that passes can be compared.
+            tell: is told how many partitions are done, and of how many; both are public.
+        """
+        meter.start()
+        job = Job(tuple(statistics), rows, self.partition)
+        found: Share | Failure = _withheld(lambda: self._computed(job, tell))
+        if isinstance(found, Failure):
+            raise DataError(found.words)
+        meter.rows = found.rows
+        meter.finish()
+        return dict(zip(statistics, found.totals.exact().values(), strict=True))  # what came back are copies
+
+    def _computed(self, job: Job, tell: Tell | None) -> Any:
+        tasks = Tasks(job)
+        allotted = None if job.rows.person is None else _allotted(self.delayed(), tasks)
+        return _computed(self.delayed(), tasks, allotted, tell)
+
+
+# -- on the workers ----------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(repr=False, eq=False)
+class Job(Redacted):
+    """What every task needs to know."""
+
+    statistics: tuple[Statistic, ...]
+    rows: Rows
+    partition: Partition
+    version: str = attrs.field(factory=lambda: import_module("dpframe").__version__)
+
+
+@attrs.frozen(repr=False, eq=False)
+class Share(Redacted):
+    """The totals of some partitions. Private data: no noise has been added."""
+
+    totals: Totals
+    rows: int
+
+
+@attrs.frozen
+class Failure:
+    """Why a partition could not be read, in words that hold no data. It is a result like any other: a task that raises
+    would have its arguments written to the worker's log."""
+
+    words: str
+
+
+def share_of(job: Job, index: int, part: Any, allotment: Tally | Failure | None = None) -> Share | Failure:
+    """The totals of one partition, or why there are none; so many rows of each person may count."""
+
+    def share() -> Share:
+        totals, meter, person = Totals(job.statistics, job.rows), Meter(), job.rows.person
+        blocks = _metered(job.partition.open(index, part), meter)
+        if person is not None:
+            assert isinstance(allotment, Tally)  # or every partition would count for itself
+            blocks = counted(blocks, person, Counter(job.rows.contributions, allotment))
+        with one_blas_thread():
+            for raw in blocks:
+                totals.read(raw)
+        totals.finish()
+        return Share(totals, meter.rows)
+
+    return allotment if isinstance(allotment, Failure) else _told(job, index, share)
+
+
+def _metered(opened: Opened, meter: Meter) -> Iterator[Raw]:
+    for raw in opened.read(meter):
+        meter.rows += len(raw) if isinstance(raw, np.ndarray) else len(next(iter(raw.values())))
+        yield raw
+
+
+def tally_of(job: Job, index: int, part: Any) -> Tally | Failure:
+    """How many rows of each person one partition has, as far as they may count."""
+
+    def tally() -> Tally:
+        counter = Counter(job.rows.contributions)
+        for raw in job.partition.open_ids(index, part).read(Meter()):
+            assert isinstance(raw, dict)  # arrays have no ids
+            for ids in raw.values():
+                counter.choose(ids)
+        return counter.tally()
+
+    return _told(job, index, tally)
+
+
+def allotments_of(job: Job, tallies: Sequence[Tally | Failure]) -> list[Tally | Failure]:
+    """For each partition, in order, how many rows of each person may count in it."""
+    for tally in tallies:
+        if isinstance(tally, Failure):
+            return [tally] * len(tallies)
+    return list(allotments((tally for tally in tallies if isinstance(tally, Tally)), job.rows.contributions))
+
+
+def _told(job: Job, index: int, work: Callable[[], T]) -> T | Failure:
+    """What work on a partition gives, or why it gives nothing."""
+    try:
+        version = import_module("dpframe").__version__
+        if version != job.version:
+            return Failure(f"a worker has dpframe {version}; the run has {job.version}. Both must be the same.")
+        with quietly():
+            return work()
+    except DataError as error:
+        return Failure(str(error))
+    except Exception as error:
+        return Failure(f"partition {index} could not be read ({type(error).__name__}).")
+
+
+def added(job: Job, shares: Sequence[Share | Failure]) -> Share | Failure:
+    """The totals of several shares, which stay as they are: they may be needed again."""
+    totals, rows = Totals(job.statistics, job.rows), 0
+    for share in shares:
+        if isinstance(share, Failure):
+            return share
+        totals.merge(share.totals)
+        rows += share.rows
+    return Share(totals, rows)
+
+
+def one_blas_thread() -> Any:
+    """One thread for each task. The limit is a process's own, so that here it is set around all tasks together; the
+    workers of a cluster start with it."""
+    return blas().limit(limits=1, user_api="blas")
+
+
+# -- the graph, and who computes it ------------------------------------------------------------------------------------
+
+
+class Tasks:
+    """Makes the tasks of a job. Keys are random: Dask's own would be hashes of private objects."""
+
+    def __init__(self, job: Job) -> None:
+        self._delayed, self._token, self._numbers = import_module("dask").delayed, uuid.uuid4().hex, count()
+        self.job = self._delayed(job, pure=False, traverse=False, name=f"dpframe-job-{self._token}")
+
+    def __call__(self, work: Callable[..., Any], what: str, *arguments: Any) -> Any:
+        key = f"dpframe-{what}-{self._token}-{next(self._numbers)}"
+        return self._delayed(work, pure=False)(*arguments, dask_key_name=key)
+
+
+def _allotted(parts: Iterable[Any], task: Tasks) -> Any:
+    """How many rows of each person may count in each partition, computed and kept where it is.
+
+    It is waited for: with both graphs under way at once, a cluster would hold all partitions for the second.
+    """
+    tallies = [task(tally_of, "count", task.job, index, part) for index, part in enumerate(parts)]
+    (kept,) = import_module("dask").persist(task(allotments_of, "allot", task.job, tallies))
+    client = _client(kept)
+    if client is not None:
+        futures = import_module("distributed").futures_of(kept)
+        with _given_up(client, futures):
+            deque(_completed(client, futures), maxlen=0)
+    return kept
+
+
+def _computed(parts: Iterable[Any], task: Tasks, allotted: Any, tell: Tell | None) -> Any:
+    """Build the tree of tasks and have it computed."""
+    known, leaves = task.job, []
+    for index, part in enumerate(parts):
+        allotment = [] if allotted is None else [task(getitem, "allotment", allotted, index)]
+        leaves.append(task(share_of, "read", known, index, part, *allotment))
+    level = leaves or [task(added, "add", known, [])]
+    while len(level) > 1:
+        level = [task(added, "add", known, level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
+    client = _client(level[0])
+    if client is not None:
+        return _on_cluster(client, level[0], [task(_done, "done", leaf) for leaf in leaves], tell)
+    return _here(level[0], [leaf.key for leaf in leaves], tell)
+
+
+def _client(collection: Any) -> Any:
+    """The client of the cluster that computes it, or None where that is done here."""
+    scheduler = import_module("dask.base").get_scheduler(collections=[collection])
+    client = getattr(scheduler, "__self__", None)
+    return client if is_a(client, "distributed", "Client") else None
+
+
+def _done(share: Share | Failure) -> None:
+    """Marks a partition as done, so that its share need not be kept for that."""
+
+
+def _on_cluster(client: Any, total: Any, marks: list[Any], tell: Tell | None) -> Any:
+    futures, told = client.compute([total, *(marks if tell is not None else [])]), 0
+    with _given_up(client, futures):
+        for done in _completed(client, futures):
+            while tell is not None and told < min(done, len(marks)):  # the total may be one of those that are done
+                told += 1
+                tell(told, len(marks))
+        return futures[0].result()
+
+
+@contextmanager
+def _given_up(client: Any, futures: list[Any]) -> Iterator[None]:
+    """Waits in between; nothing of a run that failed stays on the cluster."""
+    try:
+        yield
+    except BaseException:
+        client.cancel(futures, force=True)
+        raise
+
+
+def _completed(client: Any, futures: list[Any]) -> Iterator[int]:
+    """How many futures are done, whenever one is; raises where no worker is left, and none comes."""
+    waiting, alone_since = list(futures), None
+    while waiting:
+        try:
+            waiting = list(import_module("distributed").wait(waiting, PAUSE, "FIRST_COMPLETED").not_done)
+        except TimeoutError:
+            now = time.monotonic()
+            alone_since = None if client.nthreads() else alone_since or now
+            if alone_since is not None and now - alone_since > ABANDONED:
+                raise
+        else:
+            yield len(futures) - len(waiting)
+
+
+def _here(total: Any, keys: list[str], tell: Tell | None) -> Any:
+    left = set(keys)
+
+    def finished(key: Any, *_: Any) -> None:
+        if tell is not None and key in left:
+            left.remove(key)
+            tell(len(keys) - len(left), len(keys))
+
+    with one_blas_thread(), import_module("dask.callbacks").Callback(posttask=finished):
+        return total.compute()
+
+
+def _withheld(work: Callable[[], T]) -> T:
+    """Let Dask work; what it or a worker raises loses its words, which may hold a cell.
+
+    Its warnings are not shown, nor made errors: how large a graph is tells how many rows are in it.
+    """
+
+    def in_silence() -> T:
+        with quietly():
+            return work()
+
+    return attempt(
+        in_silence,
+        "Dask could not compute the data: a task failed (with a KeyError where a partition lacks a column), or its "
+        "workers died; their logs say more",
+    )

@@ -1,0 +1,291 @@
+"""What a user promises about the rows: everything public that sensitivities and units follow from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from dpframe import lattice, validators
+from dpframe.errors import PlanError
+from dpframe.kinds import Axes
+from dpframe.lattice import FloatArray
+from dpframe.spec.refs import Ref
+
+NEIGHBORS = ("add-remove", "replace")
+MAX_CONTRIBUTIONS = 1 << 20
+NORM_LIMIT = 1e140  # squares of lattice steps must stay in float64
+
+
+def _usable_norm(norm: Any) -> bool:
+    return validators.is_real(norm) and 1 / NORM_LIMIT <= norm <= NORM_LIMIT
+
+
+@attrs.frozen
+class Column:
+    """A numeric column with a public range.
+
+    Values are clipped to [low, high] and mapped to [-1, 1]. A cell that is not finite takes ``missing`` where that is
+    given; otherwise its whole row contributes nothing.
+
+    Args:
+        name: the column's name in tables; arrays are matched by position.
+        low: smallest value, known without looking at the data.
+        high: largest value, known without looking at the data.
+        missing: the public value of a missing cell.
+        unit: what the values are measured in, shown in reports.
+
+    >>> Column("age", 17, 90)
+    Column(name='age', low=17.0, high=90.0, missing=None, unit='')
+    """
+
+    name: str = attrs.field(validator=validators.text)
+    low: float = attrs.field(converter=validators.as_float, validator=validators.number())
+    high: float = attrs.field(converter=validators.as_float, validator=validators.number())
+    missing: float | None = attrs.field(
+        default=None,
+        kw_only=True,
+        converter=validators.as_float,
+        validator=attrs.validators.optional(validators.number()),
+    )
+    unit: str = attrs.field(default="", kw_only=True, validator=validators.text)
+
+    def __attrs_post_init__(self) -> None:
+        if not self.low < self.high:
+            raise PlanError(f"column {self.name!r} must have low < high; got low={self.low:g}, high={self.high:g}.")
+        if not (math.isfinite(self.high - self.low) and self.half_width > 0.0 and math.isfinite(self.rate)):
+            raise PlanError(f"column {self.name!r} has a range that is too wide or too narrow for 64-bit numbers.")
+        if self.missing is not None and not self.low <= self.missing <= self.high:
+            raise PlanError(
+                f"column {self.name!r}: missing={self.missing:g} must lie in its range [{self.low:g}, {self.high:g}]."
+            )
+
+    @property
+    def middle(self) -> float:
+        return self.low + self.half_width
+
+    @property
+    def half_width(self) -> float:
+        return (self.high - self.low) / 2
+
+    @property
+    def rate(self) -> float:
+        """What a distance from the middle is multiplied with: dividing by the half width would take three times as
+        long."""
+        return 1 / self.half_width
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def map(self, cells: NDArray[Any]) -> FloatArray:
+        """Cells on [-1, 1], (rows, 1); NaN where a cell is missing and has no public value."""
+        with np.errstate(over="ignore"):
+            values = np.asarray(cells, dtype=np.float64)
+        fill = math.nan if self.missing is None else self.missing
+        values = np.where(np.isfinite(values), values, fill)
+        mapped = (np.clip(values, self.low, self.high) - self.middle) * self.rate
+        return np.clip(mapped, -1.0, 1.0)[:, None]
+
+
+@attrs.frozen
+class Category:
+    """A column with a public list of levels, mapped to one 0/1 coordinate per level.
+
+    A cell that is none of the levels takes ``missing`` where that is given; otherwise its whole row contributes
+    nothing. So does a cell that is more than one of them: as doubles, 2⁵³ and 2⁵³ + 1 are the same number.
+
+    >>> Category("sex", ["F", "M"]).labels
+    ('sex=F', 'sex=M')
+    """
+
+    name: str = attrs.field(validator=validators.text)
+    levels: tuple[str | float, ...] = attrs.field(converter=validators.as_tuple)
+    missing: str | float | None = attrs.field(default=None, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        words = isinstance(self.levels, tuple) and all(isinstance(level, str) for level in self.levels)
+        numbers = isinstance(self.levels, tuple) and all(validators.is_finite(level) for level in self.levels)
+        if not self.levels or not (words or numbers) or len(set(self.levels)) < len(self.levels):
+            raise PlanError(
+                f"category {self.name!r} must have a list of distinct levels, all words or all numbers; "
+                f"got {self.levels!r}."
+            )
+        if self.missing is not None and self.missing not in self.levels:
+            raise PlanError(f"category {self.name!r}: missing={self.missing!r} must be one of {list(self.levels)!r}.")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(f"{self.name}={level}" for level in self.levels)
+
+    @property
+    def is_text(self) -> bool:
+        return isinstance(self.levels[0], str)
+
+    def map(self, cells: NDArray[Any]) -> FloatArray:
+        """One 0/1 coordinate per level, (rows, levels); NaN where a cell is unknown and has no public value."""
+        if cells.dtype.kind in "fb":  # levels are numbers, whatever the precision of the column
+            with np.errstate(over="ignore"):
+                cells = cells.astype(np.float64)
+        indicators = np.stack([np.asarray(cells == level, dtype=np.float64) for level in self.levels], axis=1)
+        unknown = indicators.sum(axis=1) != 1.0  # two ones would be a row longer than it may be
+        fill = math.nan if self.missing is None else [float(level == self.missing) for level in self.levels]
+        indicators[unknown] = fill
+        return indicators
+
+
+@attrs.frozen(kw_only=True)
+class Rows:
+    """The public promise about the data, from which every sensitivity follows.
+
+    Nothing here is ever read off the data.
+
+    Args:
+        neighbors: "add-remove" (one person's rows are present or not; the number of rows is private) or "replace"
+            (one person's rows are exchanged for as many others; the number of rows is public). Mandatory.
+        norm: rows longer than this are scaled down to it. With columns it is √(number of columns) unless given, which
+            no mapped row exceeds. ``dp.ref("radius")`` takes the released result of an earlier step instead.
+        columns: public ranges and levels; without them, rows are arrays of plain numbers.
+        center: adds a constant coordinate, so that count, mean and covariance come out of one release.
+        contributions: the most rows any one person has; with ``person``, the most that count.
+        person: the name of a column of ids, integers or text, that tells who a row belongs to. It is read beside the
+            columns and is no coordinate. Of each person the first ``contributions`` rows count, in the order of the
+            source; others, and rows without an id, contribute nothing. Without it ``contributions`` is a promise.
+        dim: the number of coordinates, needed only where neither columns nor the source tell it.
+
+    >>> Rows(norm=1.0, neighbors="add-remove").length
+    1.0
+    """
+
+    neighbors: str | None = attrs.field(default=None)
+    norm: float | Ref | None = attrs.field(default=None, converter=validators.as_float)
+    columns: tuple[Column | Category, ...] | None = attrs.field(default=None, converter=validators.as_tuple)
+    center: bool = attrs.field(default=False, validator=validators.boolean)
+    contributions: int = attrs.field(default=1, validator=validators.positive_int)
+    person: str | None = attrs.field(default=None, validator=attrs.validators.optional(validators.text))
+    dim: int | None = attrs.field(default=None, validator=attrs.validators.optional(validators.positive_int))
+
+    def __attrs_post_init__(self) -> None:
+        if self.neighbors not in NEIGHBORS:
+            said = "nothing was said" if self.neighbors is None else f"got {self.neighbors!r}"
+            raise PlanError(
+                f"Rows.neighbors must be 'add-remove' (the number of rows is private) or 'replace' (it is public); "
+                f"{said}. The guarantee has no meaning without it."
+            )
+        if self.norm is None and self.columns is None:
+            raise PlanError(
+                "Rows needs a public bound: norm=, the largest length of a row, or columns= with public ranges."
+            )
+        if not (self.norm is None or isinstance(self.norm, Ref) or _usable_norm(self.norm)):
+            allowed = f"a finite number between {1 / NORM_LIMIT:g} and {NORM_LIMIT:g}"
+            raise validators.refuse(self, "norm", allowed, self.norm)
+        if self.columns is not None:
+            self._check_columns(self.columns)
+        if self.person is not None:
+            self._check_person(self.person)
+        if self.contributions > MAX_CONTRIBUTIONS:
+            raise validators.refuse(self, "contributions", f"at most {MAX_CONTRIBUTIONS}", self.contributions)
+        if self.dim is not None and self.dim > lattice.MAX_DIM:
+            raise validators.refuse(self, "dim", f"at most {lattice.MAX_DIM}", self.dim)
+
+    def _check_columns(self, columns: tuple[Column | Category, ...]) -> None:
+        if (
+            not columns
+            or not isinstance(columns, tuple)
+            or not all(isinstance(column, Column | Category) for column in columns)
+        ):
+            raise PlanError("Rows.columns must be a list of at least one dp.Column or dp.Category.")
+        names = [column.name for column in columns]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise PlanError(f"Rows.columns has more than one column named {repeated[0]!r}; names must differ.")
+        width = sum(len(column.labels) for column in columns)
+        if self.dim not in (None, width):
+            raise PlanError(f"Rows.dim is {self.dim}, but its columns make {width} coordinates; leave dim out.")
+        object.__setattr__(self, "dim", width)
+
+    def _check_person(self, person: str) -> None:
+        if self.columns is None:
+            raise PlanError(
+                f"Rows.person={person!r} names a column of a table, but the rows are arrays of plain numbers. Say "
+                "columns=[...] and pass a table of named columns, or leave person out and promise contributions=."
+            )
+        if any(column.name == person for column in self.columns):
+            raise PlanError(
+                f"Rows.person={person!r} is one of Rows.columns; an id tells who a row belongs to and is not "
+                "released. Leave it out of the columns."
+            )
+
+    @property
+    def length(self) -> float:
+        """The public bound on the length of a row."""
+        if isinstance(self.norm, Ref):
+            raise PlanError(f"the norm is the result of step {self.norm.name!r}, which is known only during a run.")
+        if self.norm is not None:
+            return self.norm
+        assert self.columns is not None  # by the check at construction
+        return math.sqrt(len(self.columns))  # each column contributes at most 1, one-hot or not
+
+    @property
+    def known_dim(self) -> int:
+        """The number of coordinates, without the constant one."""
+        if self.dim is None:
+            raise PlanError("the dimension of the rows is not known yet; say dp.Rows(..., dim=...).")
+        return self.dim
+
+    @property
+    def width(self) -> int:
+        """The number of integer coordinates: one more than the dimension where the plan is centred."""
+        return self.known_dim + self.center
+
+    @property
+    def step(self) -> float:
+        """The length of one lattice step in the units of the rows."""
+        return self.length / lattice.inner_radius(self.known_dim)
+
+    @property
+    def constant(self) -> int:
+        """The constant coordinate of centred rows, in lattice steps.
+
+        A larger constant costs sensitivity, a smaller one precision of the mean. For the covariance the best square is
+        near R²/√(4d); the nearest power of two keeps every formula exact.
+        """
+        return lattice.RADIUS >> round(math.log2(4 * self.known_dim) / 4)
+
+    @property
+    def axes(self) -> Axes | None:
+        """Names and units of the coordinates."""
+        if self.columns is None:
+            return None
+        axes = Axes.empty()
+        for column in self.columns:
+            for label in column.labels:
+                if isinstance(column, Column):
+                    axes = axes.with_axis(label, column.half_width, column.middle, column.unit)
+                else:
+                    axes = axes.with_axis(label, 1.0, 0.0)
+        return axes
+
+    @property
+    def released_norm(self) -> str | None:
+        """The name of the step that releases the norm, where one does."""
+        return self.norm.name if isinstance(self.norm, Ref) else None
+
+    def bind(self, dim: int) -> Rows:
+        """The same promise for rows of a known dimension."""
+        if self.dim is not None and self.dim != dim:
+            if self.columns is not None:
+                raise PlanError(f"Rows.dim is {dim}, but its columns make {self.dim} coordinates; leave dim out.")
+            raise PlanError(f"the promise says dim={self.dim}; got dim={dim}.")
+        return attrs.evolve(self, dim=dim)
+
+    def map(self, chunk: NDArray[Any] | Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        """Raw rows to coordinates, (rows, dim): each row on its own, NaN in rows that contribute nothing."""
+        from dpframe.reading.chunk import Scratch
+        from dpframe.reading.column_map import mapper
+
+        tiles = [tile.values.copy("K") for tile in mapper(self, Scratch())(chunk)]
+        return np.concatenate(tiles) if tiles else np.empty((0, self.known_dim))

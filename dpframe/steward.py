@@ -1,0 +1,163 @@
+"""A look at the raw data for its steward. NOT PRIVATE: nothing here may be shown to anyone else."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from dpframe import lattice
+from dpframe.lattice import FloatArray, IntArray
+from dpframe.run.render import NOT_PRIVATE, Printable
+from dpframe.sources import open_source
+from dpframe.spec.rows import Category, Column, Rows
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+QUANTILES = (0.5, 0.9, 0.95, 0.99, 1.0)
+
+KEPT = 1 << 20
+"""So many different lengths are kept as they are; more are rounded to as many digits as this allows."""
+
+
+@attrs.frozen(kw_only=True)
+class ColumnCheck:
+    """How one column fits its public range."""
+
+    name: str
+    missing: int
+    below: int
+    above: int
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class DataCheck(Printable):
+    """How the data fits the promise. NOT PRIVATE.
+
+    Args:
+        rows: how many there are.
+        uncounted: how many are left out because they have no person, or that person has rows enough before them; None
+            where the promise has no ``person``. What follows is about the others.
+        dropped: how many have a non-finite entry without a public value, and contribute nothing.
+        shortened: how many are longer than the promised norm, and are scaled down; None where the norm is released.
+        norms: quantiles of the length of the rows; to some four digits where there are more than a million.
+        columns: the fit of each declared column.
+    """
+
+    private: ClassVar[bool] = False
+
+    rows: int
+    uncounted: int | None
+    dropped: int
+    shortened: int | None
+    norms: dict[float, float]
+    columns: tuple[ColumnCheck, ...]
+
+    def __rich__(self) -> RenderableType:
+        from dpframe.run.render import render_check
+
+        return render_check(self)
+
+
+def check(data: Any, rows: Rows) -> DataCheck:
+    """Tell the steward how the raw data fits the promise; reads all of it, and marks the answer NOT PRIVATE.
+
+    Never choose a norm or a range from this and then release under it: the choice would be a leak of its own.
+    """
+    source = open_source(data, rows)
+    rows = rows.bind(source.dim)
+    norms, counted, dropped = Lengths(), 0, 0
+    shortened = None if rows.released_norm is not None else 0
+    counts = {column.name: np.zeros(3, dtype=np.int64) for column in rows.columns or ()}
+    for raw in source.blocks():
+        mapped = rows.map(raw).astype(np.float64)
+        lengths = _lengths(mapped)
+        kept = lengths[np.isfinite(lengths)]
+        norms.add(kept)
+        counted, dropped = counted + len(lengths), dropped + len(lengths) - len(kept)
+        if shortened is not None:
+            longest = rows.length * (lattice.RADIUS / lattice.inner_radius(source.dim))
+            shortened += int((lengths > longest).sum())
+        cells = list(raw.T) if isinstance(raw, np.ndarray) else [raw[column.name] for column in rows.columns or ()]
+        for column, values in zip(rows.columns or (), cells, strict=False):
+            counts[column.name] += _fit(column, values)
+    return DataCheck(
+        rows=source.meter.rows,
+        uncounted=None if rows.person is None else source.meter.rows - counted,
+        dropped=dropped,
+        shortened=shortened,
+        norms={q: norms.quantile(q) for q in QUANTILES} if counted > dropped else {},
+        columns=tuple(
+            ColumnCheck(name=name, missing=int(missing), below=int(below), above=int(above))
+            for name, (missing, below, above) in counts.items()
+        ),
+    )
+
+
+class Lengths:
+    """Quantiles of any number of lengths, in bounded memory."""
+
+    def __init__(self) -> None:
+        self._bits = 52  # of a length that are kept, behind the first
+        self._values: FloatArray = np.zeros(0)
+        self._counts: IntArray = np.zeros(0, dtype=np.int64)
+        self._waiting: list[FloatArray] = []
+
+    def add(self, lengths: FloatArray) -> None:
+        """More lengths, all of them finite."""
+        self._waiting.append(lengths)
+        if sum(map(len, self._waiting)) >= KEPT:
+            self._merge()
+
+    def quantile(self, share: float) -> float:
+        """The length that this share of them is below, on the line between the two next to it."""
+        self._merge()
+        ends = np.cumsum(self._counts)
+        place = share * float(ends[-1] - 1)
+        low, high = (self._values[np.searchsorted(ends, rank, side="right")] for rank in (place // 1, -(-place // 1)))
+        return float(low + (high - low) * (place % 1))
+
+    def _merge(self) -> None:
+        values = np.concatenate([self._values, *self._waiting])
+        counts = np.append(self._counts, np.ones(len(values) - len(self._counts), dtype=np.int64))
+        self._waiting = []
+        while True:
+            values, places = np.unique(_rounded(values, self._bits), return_inverse=True)
+            counts = np.bincount(places, counts).astype(np.int64)
+            if len(values) <= KEPT:
+                break
+            self._bits = min(self._bits, 22) - 2
+        self._values, self._counts = values, counts
+
+
+def _rounded(lengths: FloatArray, bits: int) -> FloatArray:
+    """Lengths to the nearest with so many bits behind the first."""
+    if bits == 52:
+        return lengths
+    dropped = 52 - bits
+    rounded = ((lengths.view(np.int64) + (1 << (dropped - 1))) >> dropped << dropped).view(np.float64)
+    return np.minimum(rounded, sys.float_info.max)
+
+
+def _lengths(mapped: FloatArray) -> FloatArray:
+    """Row lengths that neither overflow nor warn; NaN for rows that contribute nothing."""
+    finite = np.isfinite(mapped).all(axis=1)
+    safe = np.where(np.expand_dims(finite, 1), mapped, 0.0)
+    largest = np.maximum(np.abs(safe).max(axis=1), np.finfo(np.float64).tiny)
+    return np.where(finite, largest * np.sqrt(((safe / largest[:, None]) ** 2).sum(axis=1)), np.nan)
+
+
+def _fit(column: Column | Category, values: NDArray[Any]) -> IntArray:
+    """Cells that are missing, below the range and above it."""
+    if not isinstance(column, Column):
+        return np.array([int((~np.isin(values, column.levels)).sum()), 0, 0])
+    cells = np.asarray(values, dtype=np.float64)
+    known = cells[np.isfinite(cells)]
+    return np.array([len(cells) - len(known), (known < column.low).sum(), (known > column.high).sum()])
+
+
+__all__ = ["NOT_PRIVATE", "ColumnCheck", "DataCheck", "check"]
