@@ -13,7 +13,7 @@ from benchmarks.growth import only
 from benchmarks.table import Row, Table
 from benchmarks.timing import Turns, timed
 from dpframe.reading import column_map, int16
-from dpframe.reading.chunk import Scratch
+from dpframe.reading.scratch import Scratch
 from dpframe.reading.totals import Totals
 
 CELLS = 50_000_000

@@ -51,18 +51,21 @@ from dpframe.losses import PrivacyLoss
 from dpframe.noise import Random
 from dpframe.plan import Plan
 from dpframe.plan.steps import Step, derive, release
-from dpframe.reading.chunk import Chunk, PrivateData
+from dpframe.reading.chunk import Chunk
+from dpframe.reading.private_data import PrivateData
 from dpframe.registry import PluginInfo, plugins, register, unregister
 from dpframe.run.explain import Explanation
 from dpframe.run.progress import Progress
 from dpframe.run.result import Charge, Record, Result
 from dpframe.sensitivity import Sensitivity
 from dpframe.sources.queries import query
-from dpframe.spec.bounds import Assumption, Bound, Scenario
+from dpframe.spec.bounds import Assumption, Bound
 from dpframe.spec.budget import Budget, ModelBudget
+from dpframe.spec.columns import Category, Column
 from dpframe.spec.models import Model, model
 from dpframe.spec.refs import Ref, Shape, input, ref, shape_of
-from dpframe.spec.rows import Category, Column, Rows
+from dpframe.spec.rows import Rows
+from dpframe.spec.scenario import Scenario
 from dpframe.statistics import BlockMoment, ColumnHistogram, Moment, NormHistogram
 from dpframe.steward import check
 

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     from dpframe.noise import Random
     from dpframe.plan import Plan
     from dpframe.plan.steps import Step
-    from dpframe.reading.chunk import Chunk, PrivateData
-    from dpframe.reading.totals import ExactSum
+    from dpframe.reading.chunk import Chunk
+    from dpframe.reading.exact_sum import ExactSum
+    from dpframe.reading.private_data import PrivateData
     from dpframe.sensitivity import Sensitivity
-    from dpframe.spec.bounds import Bound, Scenario
+    from dpframe.spec.bounds import Bound
     from dpframe.spec.budget import Budget
     from dpframe.spec.refs import Shape
     from dpframe.spec.rows import Rows
+    from dpframe.spec.scenario import Scenario
 
 API_VERSION = 1
 """Raised when an interface changes in a way that plugins must follow."""

@@ -34,14 +34,14 @@ def compiled(*signature: Any) -> Callable[[F], F]:
             kept = numba.njit([signature], cache=True, **_OPTIONS)(function)
         except Exception:  # whatever Numba meets where it keeps things; if it cannot compile, it says so again
             kept = numba.njit([signature], **_OPTIONS)(function)
-        return cast(F, kept)
+        return cast("F", kept)
 
     return compile_now
 
 
 def compiled_part(function: F) -> F:
     """For what compiled functions call: it is compiled with them."""
-    return cast(F, numba.njit(**_OPTIONS)(function))
+    return cast("F", numba.njit(**_OPTIONS)(function))
 
 
 @cache

@@ -19,11 +19,12 @@ from dpframe.kinds import AugmentedMoment, Radii, Subspace, SymmetricMatrix
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.reading.chunk import Chunk
 from dpframe.sensitivity import Sensitivity
+from dpframe.spec.columns import Column
 from dpframe.spec.refs import input, shape_of
-from dpframe.spec.rows import NORM_LIMIT, Column, Rows
+from dpframe.spec.rows import NORM_LIMIT, Rows
 
 if TYPE_CHECKING:
-    from dpframe.reading.totals import ExactSum
+    from dpframe.reading.exact_sum import ExactSum
 
 BASIS_BITS = 30  # |Σ q u| ≤ 2¹⁶ · 2³⁰ · (1 + tiny) < 2⁵³: projections of integer rows are exact
 

@@ -10,10 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpframe import lattice
+from dpframe.display.printable import NOT_PRIVATE, Printable
+from dpframe.display.tables import pairs, table
 from dpframe.lattice import FloatArray, IntArray
-from dpframe.run.render import NOT_PRIVATE, Printable
 from dpframe.sources import open_source
-from dpframe.spec.rows import Category, Column, Rows
+from dpframe.spec.columns import Category, Column
+from dpframe.spec.rows import Rows
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -58,9 +64,7 @@ class DataCheck(Printable):
     columns: tuple[ColumnCheck, ...]
 
     def __rich__(self) -> RenderableType:
-        from dpframe.run.render import render_check
-
-        return render_check(self)
+        return _render(self)
 
 
 def check(data: Any, rows: Rows) -> DataCheck:
@@ -161,3 +165,33 @@ def _fit(column: Column | Category, values: NDArray[Any]) -> IntArray:
 
 
 __all__ = ["NOT_PRIVATE", "ColumnCheck", "DataCheck", "check"]
+
+
+LEFT_OUT = "without a person, or beyond the rows that count of each"
+
+
+def _render(check: DataCheck) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    parts: list[RenderableType] = [
+        Text(f"{NOT_PRIVATE}: read off the raw data, for its steward only.", style="bold red")
+    ]
+    lengths = ", ".join(f"{100 * q:g} % up to {length:.4g}" for q, length in check.norms.items())
+    labelled = {
+        "Rows": str(check.rows),
+        **({} if check.uncounted is None else {"Left out": f"{check.uncounted} ({LEFT_OUT})"}),
+        "Contribute nothing": f"{check.dropped} (a non-finite or unknown cell without a public missing= value)",
+        "Scaled down": "depends on the norm to be released"
+        if check.shortened is None
+        else f"{check.shortened} (longer than the promised norm)",
+        "Lengths": lengths or "none",
+    }
+    parts.append(pairs(labelled))
+    if check.columns:
+        cells = [
+            {"column": c.name, "missing": str(c.missing), "below range": str(c.below), "above range": str(c.above)}
+            for c in check.columns
+        ]
+        parts += [Text(), table(cells)]
+    return Group(*parts)

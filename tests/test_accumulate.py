@@ -18,7 +18,8 @@ from threadpoolctl import threadpool_info
 import dpframe as dp
 from dpframe import lattice
 from dpframe.reading import totals as accumulating
-from dpframe.reading.totals import ExactSum, Totals, accumulate, totals
+from dpframe.reading.exact_sum import ExactSum
+from dpframe.reading.totals import Totals, accumulate, totals
 from dpframe.sources import open_source
 
 ROWS = dp.Rows(norm=1.0, neighbors="add-remove", dim=2)

@@ -27,9 +27,9 @@ import dpframe as dp
 from dpframe import lattice
 from dpframe.lattice import RADIUS, direction_bits, inner_radius
 from dpframe.reading import column_map
-from dpframe.reading.chunk import Scratch
 from dpframe.reading.column_map import mapper
 from dpframe.reading.int16 import Kind
+from dpframe.reading.scratch import Scratch
 from dpframe.reading.totals import accumulate
 from dpframe.sources import open_source
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 import dpframe as dp
 from dpframe import lattice
 from dpframe.reading import column_map, int16, kernels
-from dpframe.reading.chunk import Scratch
 from dpframe.reading.kernels import pairs, selftest
 from dpframe.reading.kernels.buffers import PAIRS
 from dpframe.reading.kernels.vectors import LANES
+from dpframe.reading.scratch import Scratch
 from dpframe.reading.totals import accumulate
 from dpframe.sources import open_source
 from tests.test_mapping import NASTY, compiler, one_chunk, reference_integers, reference_map

@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 import dpframe as dp
 from dpframe import lattice
 from dpframe.reading import column_map, int16, kernels
-from dpframe.reading.chunk import Chunk, Scratch
+from dpframe.reading.chunk import Chunk
 from dpframe.reading.int16 import Kind
 from dpframe.reading.kernels import selftest
 from dpframe.reading.kernels.buffers import PAIRS, Room
 from dpframe.reading.kernels.pairs import HALF, _round_row
 from dpframe.reading.kernels.products import fitting_steps
+from dpframe.reading.scratch import Scratch
 from dpframe.reading.totals import accumulate
 from dpframe.sources import open_source
 from tests.test_mapping import NASTY, compiler, one_chunk, reference_integers

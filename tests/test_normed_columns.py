@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 import dpframe as dp
 from dpframe.reading import column_map
-from dpframe.reading.chunk import Scratch
 from dpframe.reading.kernels.buffers import PAIRS
+from dpframe.reading.scratch import Scratch
 from dpframe.reading.totals import accumulate
 from tests.test_mapping import compiler, one_chunk, reference_integers, reference_map
 from tests.test_narrow import promise as narrow_promise

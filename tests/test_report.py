@@ -12,7 +12,7 @@ import rich.console
 from rich.console import Console
 
 import dpframe as dp
-from dpframe.run.render import Printable
+from dpframe.display.printable import Printable
 
 ESCAPE = "\x1b"
 ROWS = 7919

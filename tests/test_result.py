@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe.reading.chunk import Redacted
+from dpframe.display.redacted import Redacted
 from dpframe.sources import open_source
 
 SECRET = 1234.5678

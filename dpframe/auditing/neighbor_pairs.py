@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from dpframe.errors import PlanError
 from dpframe.lattice import RADIUS, FloatArray
 from dpframe.sources import open_source
-from dpframe.spec.rows import Category, Column, Rows
+from dpframe.spec.columns import Category, Column
+from dpframe.spec.rows import Rows
 
 BACKGROUND = 2048  # rows along the first direction; half as many along each further one
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from dpframe.run.render import Printable, table
+from dpframe.display.printable import Printable
+from dpframe.display.tables import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -24,7 +24,7 @@ from dpframe.kinds import ComplexSubspace, HermitianMatrix, Kind
 from dpframe.lattice import FloatArray
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
-from dpframe.reading.chunk import PrivateData
+from dpframe.reading.private_data import PrivateData
 from dpframe.run import runner
 from dpframe.sources import open_source
 from dpframe.spec.refs import resolve

@@ -16,7 +16,7 @@ from dpframe.kinds import Kind, Scalar
 from dpframe.lattice import IntArray
 from dpframe.losses import BoundedRange, PrivacyLoss
 from dpframe.noise import Random
-from dpframe.reading.chunk import PrivateData
+from dpframe.reading.private_data import PrivateData
 from dpframe.spec.rows import NORM_LIMIT, Rows
 from dpframe.statistics import ColumnHistogram, NormHistogram
 

@@ -7,7 +7,7 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from dpframe.spec.rows import Column
+from dpframe.spec.columns import Column
 
 # Public ranges, written down from the census documentation and common sense, not from the rows.
 ADULT_COLUMNS = [

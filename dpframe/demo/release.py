@@ -68,7 +68,8 @@ def main() -> None:
     from rich.console import Console
     from rich.rule import Rule
 
-    from dpframe.run.render import NOT_PRIVATE, pairs
+    from dpframe.display.printable import NOT_PRIVATE
+    from dpframe.display.tables import pairs
 
     console = Console(highlight=False)
     console.print(Rule("1. Before the data is touched: plan.explain()"))

@@ -9,15 +9,15 @@ import attrs
 
 from dpframe import registry, validators
 from dpframe.accounting.auto import accountant
+from dpframe.display.printable import Printable
 from dpframe.errors import DPFrameError, PlanError
 from dpframe.forecast import error_norms
 from dpframe.forecast.error_norms import CONFIDENCE, SEED
 from dpframe.plan import Plan
-from dpframe.run.render import Printable
-from dpframe.spec.bounds import Scenario
 from dpframe.spec.budget import Budget, ModelBudget, told
 from dpframe.spec.models import Model
 from dpframe.spec.rows import Rows
+from dpframe.spec.scenario import Scenario
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

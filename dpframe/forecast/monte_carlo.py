@@ -10,7 +10,8 @@ from dpframe.forecast import error_norms
 from dpframe.forecast.simulation import Progress, simulate
 from dpframe.interfaces import BoundOracle
 from dpframe.plan import Plan
-from dpframe.spec.bounds import Bound, Scenario
+from dpframe.spec.bounds import Bound
+from dpframe.spec.scenario import Scenario
 
 DRAWS, LEAST_DRAWS = 400, 200
 SHARES = (0.5, 0.95)

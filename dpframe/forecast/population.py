@@ -14,9 +14,10 @@ from dpframe.errors import PlanError
 from dpframe.interfaces import Statistic
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.plan import Plan
-from dpframe.reading.chunk import Chunk, Parts, PrivateData
-from dpframe.spec.bounds import Scenario
+from dpframe.reading.chunk import Chunk
+from dpframe.reading.private_data import Parts, PrivateData
 from dpframe.spec.rows import NORM_LIMIT, Rows
+from dpframe.spec.scenario import Scenario
 from dpframe.statistics import Moment
 
 BLOCK = 1 << 16  # rows at a time

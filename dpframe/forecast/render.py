@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpframe.run.render import pairs, table
+from dpframe.display.tables import pairs, table
 from dpframe.spec.budget import told
 
 if TYPE_CHECKING:

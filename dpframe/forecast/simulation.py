@@ -22,8 +22,8 @@ from dpframe.plan import Plan
 from dpframe.plan.steps import Step
 from dpframe.postprocess.eigen import top_eigenpairs
 from dpframe.run import runner
-from dpframe.spec.bounds import Scenario
 from dpframe.spec.refs import references, resolve
+from dpframe.spec.scenario import Scenario
 
 Progress = Callable[[int, int], None]
 KEPT = 64  # simulations that are remembered

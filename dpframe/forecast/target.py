@@ -16,7 +16,7 @@ from dpframe.forecast.population import MOST_SIMULATED
 from dpframe.forecast.simulation import simulate
 from dpframe.plan import Plan
 from dpframe.postprocess.spectral import refuse_whole
-from dpframe.spec.bounds import Scenario
+from dpframe.spec.scenario import Scenario
 
 SURE = 0.999  # confidence that the simulated quantile is not below the true one
 CLOSE = 1.02  # the answer is within this factor of the smallest one that meets the target in simulation

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from dpframe.display.printable import Printable
 from dpframe.errors import LedgerError
 from dpframe.ledger import chain
 from dpframe.ledger.chain import Chain, Entry
 from dpframe.ledger.dataset import Dataset, check_name, same_name, terms
 from dpframe.ledger.store import LedgerExists, Store, Transaction, open_store
-from dpframe.run.render import Printable
 from dpframe.spec.budget import Budget
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, overload
 
 import attrs
 
+from dpframe.display.printable import Printable
+from dpframe.display.tables import pairs, sentence, table
 from dpframe.ledger.chain import Entry
 from dpframe.ledger.dataset import Dataset
 from dpframe.ledger.filters import read
 from dpframe.losses import ModelBased
-from dpframe.run.render import Printable, pairs, sentence, table
 from dpframe.spec.budget import told
 
 if TYPE_CHECKING:

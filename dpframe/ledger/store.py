@@ -1,4 +1,4 @@
-"""Where entries are kept: a small interface, and SQLite behind it.
+"""Where entries are kept: the interface that `sqlite` and `postgres` implement.
 
 A store holds one table of entries that are only ever added. Every operation opens a connection of its own, so that a
 ledger can be used from several threads and across a fork.
@@ -7,20 +7,14 @@ ledger can be used from several threads and across a fork.
 from __future__ import annotations
 
 import os
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import attrs
+from typing import Any
 
 from dpframe.errors import LedgerError
 from dpframe.ledger.chain import Entry
-
-if TYPE_CHECKING:
-    import sqlite3
 
 TABLE = "dpframe_ledger"
 COLUMNS = "number, dataset, kind, body, previous, hash"
@@ -97,163 +91,9 @@ def open_store(target: str | Path) -> Store:
         raise LedgerError("a postgresql:// URL is a text, not a path; pass it as a str.")
     if not isinstance(target, str | os.PathLike) or not str(target) or "\0" in str(target):
         raise LedgerError(f"a ledger is the path of a file or a postgresql:// URL; got {target!r}.")
+    from dpframe.ledger.sqlite import SqliteStore
+
     try:
         return SqliteStore(path=Path(target).resolve())
     except (OSError, RuntimeError) as error:  # links in a circle
         raise LedgerError(f"{target} cannot be opened: {error}. Nothing was charged.") from None
-
-
-SCHEMA = (
-    f"""CREATE TABLE {TABLE} (number INTEGER PRIMARY KEY, dataset TEXT NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL,
-    previous TEXT NOT NULL, hash TEXT NOT NULL)""",
-    f"CREATE INDEX {TABLE}_dataset ON {TABLE} (dataset, number)",
-    *(
-        f"CREATE TRIGGER {TABLE}_{change} BEFORE {change} ON {TABLE} BEGIN SELECT RAISE(ABORT, 'append only'); END"
-        for change in ("update", "delete")
-    ),
-)
-
-
-_ALONE = threading.RLock()
-"""Held while this process has a connection to a file, and by whoever forks it: what SQLite knows of locks would be
-copied into the new process, which does not have them."""
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_ALONE.acquire, after_in_parent=_ALONE.release, after_in_child=_ALONE.release)
-
-
-@attrs.frozen(kw_only=True)
-class SqliteStore(Store):
-    """A ledger in one file, through the standard library.
-
-    With a rollback journal and synchronous=EXTRA a commit returns once it is on disk. What a crash leaves in the
-    journal beside the file, the next one who opens it undoes. Locks are held for the time of a transaction only. With a
-    write-ahead log they would be needed for as long as a connection is open, and be lost without a sign in a process
-    that forks, or opens and closes the file itself: then two processes write past one another. The journal is kept
-    between transactions, since making and deleting one takes longer than a charge.
-    """
-
-    path: Path
-    patience: float = PATIENCE
-
-    @property
-    def told(self) -> str:
-        return str(self.path)
-
-    @contextmanager
-    def create(self) -> Iterator[Transaction]:
-        with (
-            self._errors(),
-            self._connection("rwc") as connection,
-            self._transaction(connection, "BEGIN IMMEDIATE") as transaction,
-        ):
-            if connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-                raise LedgerExists(f"{self.told} exists already; open it, or choose another name.")
-            for statement in SCHEMA:
-                connection.execute(statement)
-            yield transaction
-
-    @contextmanager
-    def read(self) -> Iterator[Transaction]:
-        with self._errors(), self._connection("rw") as connection, self._transaction(connection, "BEGIN") as found:
-            yield found
-
-    @contextmanager
-    def write(self) -> Iterator[Transaction]:
-        with (
-            self._errors(),
-            self._connection("rw") as connection,
-            self._transaction(connection, "BEGIN IMMEDIATE") as found,
-        ):
-            yield found
-
-    @contextmanager
-    def _connection(self, mode: str) -> Iterator[sqlite3.Connection]:
-        with _ALONE, closing(self._connect(mode)) as connection:
-            connection.execute("PRAGMA journal_mode = PERSIST")
-            connection.execute("PRAGMA synchronous = EXTRA")
-            yield connection
-
-    def _connect(self, mode: str) -> sqlite3.Connection:
-        import sqlite3
-
-        try:
-            self._check_file(mode)
-            address = f"{self.path.as_uri()}?mode={mode}"
-        except OSError as error:
-            raise LedgerError(f"{self.told} cannot be opened: {error.strerror}. Nothing was charged.") from None
-        return sqlite3.connect(address, uri=True, timeout=self.patience, isolation_level=None)
-
-    def _check_file(self, mode: str) -> None:
-        if mode == "rw" and not self.path.exists():
-            raise LedgerError(
-                f"there is no ledger {self.told}. Nothing was charged. Create it with dp.Ledger.create, or with "
-                "dpframe ledger create."
-            )
-        if self.path.is_dir():
-            raise LedgerError(f"{self.told} is a directory; a ledger is a file.")
-        if self.path.exists() and self.path.stat().st_nlink > 1:
-            raise LedgerError(
-                f"{self.told} has other names (hard links). Nothing was charged. After a crash, what belongs to the "
-                "one name would not be found by another; leave one of them."
-            )
-
-    @contextmanager
-    def _transaction(self, connection: sqlite3.Connection, begin: str) -> Iterator[Transaction]:
-        import sqlite3
-
-        connection.execute(begin)
-        try:
-            yield _SqliteTransaction(connection=connection)
-        except BaseException:
-            with suppress(sqlite3.Error):  # some errors have rolled back already
-                connection.execute("ROLLBACK")
-            raise
-        connection.execute("COMMIT")
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Errors of SQLite in words."""
-        import sqlite3
-
-        try:
-            yield
-        except sqlite3.Error as error:
-            name = getattr(error, "sqlite_errorname", type(error).__name__)
-            raise LedgerError(f"{self.told} {_meaning(name, str(error))} ({name}).") from error
-
-
-@attrs.frozen(kw_only=True)
-class _SqliteTransaction(Transaction):
-    connection: sqlite3.Connection
-
-    def rows(self, condition: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        yield from self.connection.execute(f"SELECT {COLUMNS} FROM {TABLE} {condition}", values)
-
-    def append(self, entry: Entry) -> None:
-        self.connection.execute(f"INSERT INTO {TABLE} ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", entry.row)
-
-    def check(self) -> None:
-        found = [line for (line,) in self.connection.execute("PRAGMA integrity_check")]
-        if found != ["ok"]:
-            raise LedgerError(f"the database file is damaged: {found[0]}.")
-
-
-MEANINGS = {
-    "SQLITE_FULL": "cannot be written: the disk is full. Nothing was charged, and nothing of the ledger is lost",
-    "SQLITE_READONLY": "cannot be written: it, or its directory, is read-only. Nothing was charged",
-    "SQLITE_CANTOPEN": "cannot be opened: look at its permissions and those of its directory. Nothing was charged",
-    "SQLITE_PERM": "cannot be opened: look at its permissions. Nothing was charged",
-    "SQLITE_AUTH": "cannot be opened: look at its permissions. Nothing was charged",
-    "SQLITE_BUSY": "is locked by another process, which did not end in time. Nothing was charged; try again",
-    "SQLITE_LOCKED": "is locked by another process, which did not end in time. Nothing was charged; try again",
-    "SQLITE_NOTADB": "is not a ledger: it is not an SQLite file. Nothing was charged",
-    "SQLITE_CORRUPT": "is damaged. Nothing was charged. Restore a copy and verify it with a head that you noted",
-    "SQLITE_IOERR": f"could not be read or written: an error of the disk. {UNSURE[:-1]}",
-}
-
-
-def _meaning(name: str, message: str) -> str:
-    if "no such table" in message:
-        return "is not a ledger: it holds other tables, or none. Nothing was charged"
-    found = next((text for code, text in MEANINGS.items() if name.startswith(code)), None)
-    return found or f"cannot be used: {message}. Nothing was charged"

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from dpframe.display.printable import Printable
 from dpframe.errors import DPFrameError, LedgerError
 from dpframe.ledger.chain import START, Chain, Entry, canonical
 from dpframe.ledger.dataset import Dataset, check_name, same_name
 from dpframe.ledger.filters import read, rests_on_a_model, worst_case
 from dpframe.ledger.store import Transaction
-from dpframe.run.render import Printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -47,10 +47,11 @@ from dpframe.kinds import Kind
 from dpframe.plan import Plan
 from dpframe.plan.steps import Step, derive, release
 from dpframe.plan.toml import Place, Places, write
-from dpframe.spec.bounds import Scenario
 from dpframe.spec.budget import Budget
+from dpframe.spec.columns import Category, Column
 from dpframe.spec.refs import Ref
-from dpframe.spec.rows import Category, Column, Rows
+from dpframe.spec.rows import Rows
+from dpframe.spec.scenario import Scenario
 
 FORMAT = 1
 KEYS = ("format", "requires", "accountant", "accept", "rows", "budget", "steps", "scenario")

@@ -8,9 +8,10 @@ import attrs
 
 from dpframe import registry
 from dpframe.plan.file import FORMAT
-from dpframe.spec.bounds import Scenario
 from dpframe.spec.budget import Budget
-from dpframe.spec.rows import NEIGHBORS, Category, Column, Rows
+from dpframe.spec.columns import Category, Column
+from dpframe.spec.rows import NEIGHBORS, Rows
+from dpframe.spec.scenario import Scenario
 
 TYPES = {"int": "integer", "float": "number", "str": "string", "bool": "boolean"}
 REFERENCE = {

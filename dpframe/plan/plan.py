@@ -16,11 +16,11 @@ from dpframe.kinds import Kind, Scalar
 from dpframe.losses import ModelBased, PrivacyLoss
 from dpframe.plan.pricing import Pricing, priced
 from dpframe.plan.steps import Step
-from dpframe.spec.bounds import Scenario
 from dpframe.spec.budget import Budget
 from dpframe.spec.models import Model, as_models
 from dpframe.spec.refs import Shape, check_kinds, references, with_shapes
 from dpframe.spec.rows import Rows
+from dpframe.spec.scenario import Scenario
 
 if TYPE_CHECKING:
     from dpframe.ledger import Ledger

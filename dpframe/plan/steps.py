@@ -13,9 +13,9 @@ from dpframe.errors import PlanError
 from dpframe.interfaces import Mechanism, PostProcessor, Recipe
 
 if TYPE_CHECKING:
-    from dpframe.spec.bounds import Scenario
     from dpframe.spec.budget import Budget
     from dpframe.spec.rows import Rows
+    from dpframe.spec.scenario import Scenario
 
 A = TypeVar("A")
 

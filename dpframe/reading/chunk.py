@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -10,69 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpframe import lattice
-from dpframe.errors import PlanError
+from dpframe.display.redacted import Redacted
 from dpframe.lattice import FloatArray, IntArray
+from dpframe.reading.scratch import Scratch
 from dpframe.spec.rows import Rows
 
 if TYPE_CHECKING:
-    from dpframe.interfaces import Statistic
     from dpframe.reading.int16 import Narrow
 
-Parts = Mapping[str, IntArray]
 
-
-class Redacted:
-    """A private object that can be named but not printed."""
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: private>"
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """A view that cannot be written to: what one statistic or mechanism is shown, others are shown too."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
-def _all_read_only(statistics: Mapping[Statistic, Parts]) -> Mapping[Statistic, Parts]:
-    return {
-        statistic: {name: _read_only(np.asanyarray(part)) for name, part in parts.items()}
-        for statistic, parts in statistics.items()
-    }
-
-
-class Scratch(Redacted):
-    """Memory that one worker uses again for every block: fresh pages would cost as much as the arithmetic on them."""
-
-    def __init__(self) -> None:
-        self._kept: dict[tuple[str, Any], NDArray[Any]] = {}
-
-    def array(self, use: str, rows: int, columns: int, *, by_columns: bool, dtype: Any = np.float64) -> NDArray[Any]:
-        """An array (rows, columns) with any content, in Fortran order if by columns; it ends the last of that use."""
-        size, key = rows * columns, (use, dtype)
-        if key not in self._kept or self._kept[key].size < size:
-            self._kept[key] = np.empty(size, dtype=dtype)
-        flat = self._kept[key][:size]
-        return flat.reshape(columns, rows).T if by_columns else flat.reshape(rows, columns)
-
-    def integers(self, count: int, rows: Rows, *, by_columns: bool) -> FloatArray:
-        """Room for integer rows, with the constant coordinate where they have one."""
-        return self.array("integers", count, rows.width, by_columns=by_columns)
-
-    def clear(self) -> None:
-        """Give the memory back."""
-        self._kept.clear()
-
-    def __reduce__(self) -> tuple[type[Scratch], tuple[()]]:
-        return Scratch, ()  # nothing of it travels
-
-
 Values = NDArray[Any] | Callable[[], NDArray[Any]]
 
 
 def _read_only_if_known(values: Values) -> Values:
-    return values if callable(values) else _read_only(values)
+    return values if callable(values) else read_only(values)
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -108,7 +66,7 @@ class Chunk(Redacted):
     def values(self) -> NDArray[Any]:
         """The coordinates, neither clipped to the norm nor rounded; NaN in rows that contribute nothing."""
         if callable(self._values):
-            object.__setattr__(self, "_values", _read_only(self._values()))
+            object.__setattr__(self, "_values", read_only(self._values()))
         assert not callable(self._values)  # by now
         return self._values
 
@@ -118,7 +76,7 @@ class Chunk(Redacted):
         They are computed once, for all statistics that look at these rows, and cannot be written to.
         """
         if self._integers is None:
-            object.__setattr__(self, "_integers", _read_only(self._to_lattice()))
+            object.__setattr__(self, "_integers", read_only(self._to_lattice()))
         assert self._integers is not None  # by now
         return self._integers
 
@@ -151,33 +109,3 @@ class Chunk(Redacted):
         """The rows that contribute, neither clipped nor rounded."""
         keep = np.isfinite(self.values).all(axis=1)
         return self.values if keep.all() else self.values[keep]
-
-
-@attrs.frozen(repr=False, eq=False)
-class PrivateData(Redacted):
-    """What a mechanism is handed: the public promise and the exact statistics it asked for."""
-
-    rows: Rows
-    _statistics: Mapping[Statistic, Parts] = attrs.field(alias="statistics", converter=_all_read_only)
-
-    def only(self, statistics: Iterable[Statistic]) -> PrivateData:
-        """The same for some of the statistics."""
-        return PrivateData(self.rows, statistics={each: self._statistics[each] for each in statistics})
-
-    @property
-    def statistics(self) -> tuple[Statistic, ...]:
-        """What there is."""
-        return tuple(self._statistics)
-
-    def parts(self, statistic: Statistic) -> Parts:
-        """The integer parts of a statistic that the mechanism declared in ``reads``."""
-        if statistic not in self._statistics:
-            raise PlanError(f"{statistic!r} was not declared: return it from the mechanism's reads().")
-        return self._statistics[statistic]
-
-    @property
-    def moment(self) -> IntArray:
-        """The second moment in lattice units, augmented where the plan is centred."""
-        from dpframe.statistics import Moment
-
-        return self.parts(Moment())["moment"]

@@ -26,11 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpframe import lattice
+from dpframe.display.redacted import Redacted
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.reading import int16
-from dpframe.reading.chunk import Chunk, Redacted, Scratch
+from dpframe.reading.chunk import Chunk
 from dpframe.reading.int16 import Kind
-from dpframe.spec.rows import Category, Column, Rows
+from dpframe.reading.scratch import Scratch
+from dpframe.spec.columns import Category, Column
+from dpframe.spec.rows import Rows
 
 Raw = NDArray[Any] | Mapping[str, NDArray[Any]]
 

@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpframe import lattice
+from dpframe.display.redacted import Redacted
 from dpframe.lattice import FloatArray, IntArray
-from dpframe.reading.chunk import Chunk, Redacted, Scratch
+from dpframe.reading.chunk import Chunk
+from dpframe.reading.scratch import Scratch
 from dpframe.spec.refs import Ref
 from dpframe.spec.rows import Rows
 

@@ -22,8 +22,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from dpframe.display.redacted import Redacted
 from dpframe.errors import DataError
-from dpframe.reading.chunk import Redacted
 from dpframe.reading.count_table import Counts, Keys
 from dpframe.validators import is_int
 

@@ -11,16 +11,17 @@ import attrs
 
 from dpframe import registry
 from dpframe.accounting.auto import Auto, accountant, supporting
+from dpframe.display.printable import Printable
 from dpframe.errors import PlanError
 from dpframe.interfaces import BoundOracle, Mechanism
 from dpframe.kinds import Kind, Spectrum
 from dpframe.losses import ModelBased, under_models
 from dpframe.postprocess.spectral import refuse_whole
-from dpframe.run.render import Printable
-from dpframe.spec.bounds import Bound, Scenario
+from dpframe.spec.bounds import Bound
 from dpframe.spec.budget import NOT_WORST_CASE, Budget, ModelBudget, told
 from dpframe.spec.refs import Ref, references
 from dpframe.spec.rows import Rows
+from dpframe.spec.scenario import Scenario
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -2,59 +2,24 @@
 
 from __future__ import annotations
 
-import io
-import os
-import shutil
-from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpframe.display.printable import NOT_PRIVATE
+from dpframe.display.tables import heading, pairs, sentence, table
 from dpframe.spec.budget import NOT_WORST_CASE, told
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
 
     from dpframe.kinds import Axes
     from dpframe.run.explain import Explanation, Line, Statement
     from dpframe.run.result import Charge, Record, Result
-    from dpframe.spec.bounds import Bound, Scenario
-    from dpframe.steward import DataCheck
+    from dpframe.spec.bounds import Bound
+    from dpframe.spec.scenario import Scenario
 
-NOT_PRIVATE = "NOT PRIVATE"
-NARROW = 90  # below this many columns, tables give way to lists
-LEFT_OUT = "without a person, or beyond the rows that count of each"
 SHOWN = 8  # rows and columns of a matrix that a report shows
-
-
-class Printable(ABC):
-    """Something with a rich rendering, from which plain text and HTML follow."""
-
-    @abstractmethod
-    def __rich__(self) -> RenderableType:
-        """The rendering."""
-
-    def __str__(self) -> str:
-        width = shutil.get_terminal_size((100, 24)).columns
-        console = _console(width, file=io.StringIO())
-        console.print(self)
-        return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()).rstrip()  # type: ignore[attr-defined]
-
-    def __repr__(self) -> str:
-        mark = "" if getattr(self, "private", True) else f" {NOT_PRIVATE}"
-        return f"<{type(self).__name__}{mark}; print() shows it>"
-
-    def _repr_html_(self) -> str:
-        console = _console(110, file=io.StringIO(), record=True, no_color=False)
-        console.print(self)
-        return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
-
-
-def _console(width: int, *, no_color: bool = True, **settings: Any) -> Console:
-    from rich.console import Console
-
-    plain = no_color or "NO_COLOR" in os.environ
-    return Console(width=width, no_color=plain, highlight=False, force_terminal=False, force_jupyter=False, **settings)
 
 
 def render_explanation(explanation: Explanation) -> RenderableType:
@@ -95,53 +60,7 @@ def _charged(charge: Charge) -> list[RenderableType]:
         **({"Besides": sentence(charge.caveat)} if charge.caveat else {}),
         "Head": charge.head,
     }
-    return [_heading("Where it was charged"), pairs(labelled), Text()]
-
-
-def render_check(check: DataCheck) -> RenderableType:
-    from rich.console import Group
-    from rich.text import Text
-
-    parts: list[RenderableType] = [
-        Text(f"{NOT_PRIVATE}: read off the raw data, for its steward only.", style="bold red")
-    ]
-    lengths = ", ".join(f"{100 * q:g} % up to {length:.4g}" for q, length in check.norms.items())
-    labelled = {
-        "Rows": str(check.rows),
-        **({} if check.uncounted is None else {"Left out": f"{check.uncounted} ({LEFT_OUT})"}),
-        "Contribute nothing": f"{check.dropped} (a non-finite or unknown cell without a public missing= value)",
-        "Scaled down": "depends on the norm to be released"
-        if check.shortened is None
-        else f"{check.shortened} (longer than the promised norm)",
-        "Lengths": lengths or "none",
-    }
-    parts.append(pairs(labelled))
-    if check.columns:
-        cells = [
-            {"column": c.name, "missing": str(c.missing), "below range": str(c.below), "above range": str(c.above)}
-            for c in check.columns
-        ]
-        parts += [Text(), table(cells)]
-    return Group(*parts)
-
-
-def _heading(text: str) -> RenderableType:
-    from rich.text import Text
-
-    return Text(text, style="bold")
-
-
-def pairs(labelled: dict[str, str]) -> RenderableType:
-    """Labels on the left, texts on the right."""
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="cyan", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for label, text in labelled.items():
-        grid.add_row(Text("  " + label), Text(text))
-    return grid
+    return [heading("Where it was charged"), pairs(labelled), Text()]
 
 
 def _promise(statement: Statement, title: str) -> list[RenderableType]:
@@ -157,7 +76,7 @@ def _promise(statement: Statement, title: str) -> list[RenderableType]:
         "Reading": f"the data is read {passes}, after the charge",
         "Plan": f"sha256 {statement.plan[:16]}…",
     }
-    return [_heading(title), pairs(labelled), Text()]
+    return [heading(title), pairs(labelled), Text()]
 
 
 def _warned(caveat: str) -> list[RenderableType]:
@@ -165,10 +84,6 @@ def _warned(caveat: str) -> list[RenderableType]:
     from rich.text import Text
 
     return [Text(sentence(caveat), style="bold red"), Text()] if caveat else []
-
-
-def sentence(caveat: str) -> str:
-    return f"{caveat[0].upper()}{caveat[1:]}."
 
 
 def _others(statement: Statement) -> str:
@@ -182,9 +97,9 @@ def _steps(statement: Statement) -> list[RenderableType]:
 
     releases = [line for line in statement.lines if line.is_release]
     derived = [line for line in statement.lines if not line.is_release]
-    parts = [_heading("Releases, which cost budget"), table([_release_cells(line) for line in releases]), Text()]
+    parts = [heading("Releases, which cost budget"), table([_release_cells(line) for line in releases]), Text()]
     if derived:
-        parts += [_heading("Derived from them, free"), table([_derived_cells(line) for line in derived]), Text()]
+        parts += [heading("Derived from them, free"), table([_derived_cells(line) for line in derived]), Text()]
     return parts
 
 
@@ -216,30 +131,6 @@ def _call(line: Line) -> str:
     return f"{line.action} ({given})" if given else line.action
 
 
-class table:  # noqa: N801 - a renderable that reads like a function
-    """Rows of labelled cells: a table where there is room, a list of pairs on a narrow terminal."""
-
-    def __init__(self, rows: list[dict[str, str]]) -> None:
-        self.rows = rows
-
-    def __rich_console__(self, console: Console, options: Any) -> Any:
-        from rich import box
-        from rich.table import Table
-        from rich.text import Text
-
-        if options.max_width < NARROW:
-            for row in self.rows:
-                yield Text()
-                yield pairs(row)
-            return
-        wide = Table(box=box.SIMPLE_HEAD, pad_edge=True)
-        for label in self.rows[0]:
-            wide.add_column(label, overflow="fold", justify="right" if label.startswith("ε") else "left")
-        for row in self.rows:
-            wide.add_row(*map(Text, row.values()))
-        yield wide
-
-
 def _forecasts(explanation: Explanation) -> list[RenderableType]:
     from rich.text import Text
 
@@ -250,12 +141,12 @@ def _forecasts(explanation: Explanation) -> list[RenderableType]:
     found = {step: bounds for step, bounds in explanation.forecasts.items() if bounds}
     if scenario is None or not found:
         return []
-    heading = f"Error to expect, for the {scenario.source} spectrum ({_clipping(scenario, found)})"
+    title = f"Error to expect, for the {scenario.source} spectrum ({_clipping(scenario, found)})"
     cells = [_error_cells(step, bounds, explanation.tightest(step)) for step, bounds in found.items()]
     if not any(row["does not hold"] for row in cells):
         cells = [{label: text for label, text in row.items() if label != "does not hold"} for row in cells]
     more = Text("All bounds, with what they rest on: .bounds(step)", style="dim")
-    return [_heading(heading), table(cells), more, Text()]
+    return [heading(title), table(cells), more, Text()]
 
 
 def _clipping(scenario: Scenario, found: dict[str, tuple[Bound, ...]]) -> str:
@@ -310,7 +201,7 @@ def _value(record: Record) -> list[RenderableType]:
 
     array, labels = record.value.array, _labels(record.value.axes)
     shape = " × ".join(map(str, array.shape)) or "one number"
-    lines = [_heading(f"{record.name}: {record.line.kind}, {shape}")]
+    lines = [heading(f"{record.name}: {record.line.kind}, {shape}")]
     return [*lines, Text(_numbers(array, labels), no_wrap=True, overflow="ellipsis"), Text()]
 
 

@@ -12,10 +12,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from dpframe.display.printable import Printable
 from dpframe.errors import DataError
 from dpframe.kinds import Axes, Kind
 from dpframe.run.explain import Line, Statement
-from dpframe.run.render import Printable
 from dpframe.spec.budget import Budget
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from dpframe.kinds import Kind
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
 from dpframe.plan.steps import Step
-from dpframe.reading.chunk import PrivateData
+from dpframe.reading.private_data import PrivateData
 from dpframe.reading.totals import accumulate
 from dpframe.run.explain import Line, statement
 from dpframe.run.progress import SILENT, Listener, Teller, listener

@@ -14,7 +14,8 @@ from dpframe.errors import DataError
 from dpframe.reading.people import Person, check_dtype
 from dpframe.sources.opened import Cells, Meter, Opened, Raw, check_names, declared, what
 from dpframe.sources.stamps import Stamp
-from dpframe.spec.rows import Category, Rows
+from dpframe.spec.columns import Category
+from dpframe.spec.rows import Rows
 
 ALLOWED = (
     "Pass a two-dimensional numeric array or memory map, a structured array or mapping of named columns, a data frame, "

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dpframe.errors import DataError
 from dpframe.reading.people import Person, check_type, from_arrow
 from dpframe.sources.opened import Cells, Declared, Meter, Opened, Wanted, attempt, check_names, pyarrow, what
-from dpframe.spec.rows import Category
+from dpframe.spec.columns import Category
 
 Batches = Callable[[Meter], Iterable[Any]]
 

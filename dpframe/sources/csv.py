@@ -18,7 +18,7 @@ from dpframe.reading.people import Person
 from dpframe.sources.arrow import words_of
 from dpframe.sources.opened import Cells, Declared, Meter, Opened, Wanted, attempt
 from dpframe.sources.stamps import Stamp
-from dpframe.spec.rows import Category
+from dpframe.spec.columns import Category
 
 CSV_CELLS = 1 << 15  # Python strings held at a time
 TRUTH_VALUES = {"true": 1.0, "false": 0.0}

@@ -26,10 +26,11 @@ from typing import Any, TypeVar
 import attrs
 import numpy as np
 
+from dpframe.display.redacted import Redacted
 from dpframe.errors import DataError
 from dpframe.interfaces import Statistic
-from dpframe.reading.chunk import Parts, Redacted
 from dpframe.reading.people import Counter, Tally, allotments, counted
+from dpframe.reading.private_data import Parts
 from dpframe.reading.silence import quietly
 from dpframe.reading.totals import Totals, blas
 from dpframe.sources.arrays import check_numeric, check_shape

@@ -7,8 +7,8 @@ from typing import Any
 import attrs
 import numpy as np
 
+from dpframe.display.redacted import Redacted
 from dpframe.errors import DataError
-from dpframe.reading.chunk import Redacted
 from dpframe.sources.arrays import open_array
 from dpframe.sources.frames import must_be_told_apart, open_pandas
 from dpframe.sources.opened import Opened, Wanted, check_names, declared, is_a, what

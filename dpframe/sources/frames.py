@@ -17,7 +17,7 @@ from dpframe.reading.people import Person, from_objects
 from dpframe.sources.arrow import check_schema, in_blocks
 from dpframe.sources.csv import number_of
 from dpframe.sources.opened import Declared, Opened, Wanted, attempt, check_names, is_a, pyarrow
-from dpframe.spec.rows import Category
+from dpframe.spec.columns import Category
 from dpframe.validators import is_int
 
 

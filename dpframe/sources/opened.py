@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 import attrs
 from numpy.typing import NDArray
 
+from dpframe.display.redacted import Redacted
 from dpframe.errors import DataError
-from dpframe.reading.chunk import Redacted
 from dpframe.reading.people import Person
-from dpframe.spec.rows import Category, Column, Rows
+from dpframe.spec.columns import Category, Column
+from dpframe.spec.rows import Rows
 
 Cells = dict[str, NDArray[Any]]
 Raw = NDArray[Any] | Cells

@@ -10,9 +10,9 @@ from typing import Any
 import attrs
 import numpy as np
 
+from dpframe.display.redacted import Redacted
 from dpframe.errors import DataError
 from dpframe.reading import column_map, int16
-from dpframe.reading.chunk import Redacted
 from dpframe.reading.people import Counter, counted
 from dpframe.sources.arrays import ALLOWED, is_columns, open_array
 from dpframe.sources.dask import Partitions, is_dask, open_dask

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpframe import lattice, validators
 from dpframe.errors import PlanError
 from dpframe.kinds import Axes
-from dpframe.lattice import FloatArray
+from dpframe.spec.columns import Category, Column
 from dpframe.spec.refs import Ref
 
 NEIGHBORS = ("add-remove", "replace")
@@ -23,119 +23,6 @@ NORM_LIMIT = 1e140  # squares of lattice steps must stay in float64
 
 def _usable_norm(norm: Any) -> bool:
     return validators.is_real(norm) and 1 / NORM_LIMIT <= norm <= NORM_LIMIT
-
-
-@attrs.frozen
-class Column:
-    """A numeric column with a public range.
-
-    Values are clipped to [low, high] and mapped to [-1, 1]. A cell that is not finite takes ``missing`` where that is
-    given; otherwise its whole row contributes nothing.
-
-    Args:
-        name: the column's name in tables; arrays are matched by position.
-        low: smallest value, known without looking at the data.
-        high: largest value, known without looking at the data.
-        missing: the public value of a missing cell.
-        unit: what the values are measured in, shown in reports.
-
-    >>> Column("age", 17, 90)
-    Column(name='age', low=17.0, high=90.0, missing=None, unit='')
-    """
-
-    name: str = attrs.field(validator=validators.text)
-    low: float = attrs.field(converter=validators.as_float, validator=validators.number())
-    high: float = attrs.field(converter=validators.as_float, validator=validators.number())
-    missing: float | None = attrs.field(
-        default=None,
-        kw_only=True,
-        converter=validators.as_float,
-        validator=attrs.validators.optional(validators.number()),
-    )
-    unit: str = attrs.field(default="", kw_only=True, validator=validators.text)
-
-    def __attrs_post_init__(self) -> None:
-        if not self.low < self.high:
-            raise PlanError(f"column {self.name!r} must have low < high; got low={self.low:g}, high={self.high:g}.")
-        if not (math.isfinite(self.high - self.low) and self.half_width > 0.0 and math.isfinite(self.rate)):
-            raise PlanError(f"column {self.name!r} has a range that is too wide or too narrow for 64-bit numbers.")
-        if self.missing is not None and not self.low <= self.missing <= self.high:
-            raise PlanError(
-                f"column {self.name!r}: missing={self.missing:g} must lie in its range [{self.low:g}, {self.high:g}]."
-            )
-
-    @property
-    def middle(self) -> float:
-        return self.low + self.half_width
-
-    @property
-    def half_width(self) -> float:
-        return (self.high - self.low) / 2
-
-    @property
-    def rate(self) -> float:
-        """What a distance from the middle is multiplied with: dividing by the half width would take three times as
-        long."""
-        return 1 / self.half_width
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return (self.name,)
-
-    def map(self, cells: NDArray[Any]) -> FloatArray:
-        """Cells on [-1, 1], (rows, 1); NaN where a cell is missing and has no public value."""
-        with np.errstate(over="ignore"):
-            values = np.asarray(cells, dtype=np.float64)
-        fill = math.nan if self.missing is None else self.missing
-        values = np.where(np.isfinite(values), values, fill)
-        mapped = (np.clip(values, self.low, self.high) - self.middle) * self.rate
-        return np.clip(mapped, -1.0, 1.0)[:, None]
-
-
-@attrs.frozen
-class Category:
-    """A column with a public list of levels, mapped to one 0/1 coordinate per level.
-
-    A cell that is none of the levels takes ``missing`` where that is given; otherwise its whole row contributes
-    nothing. So does a cell that is more than one of them: as doubles, 2⁵³ and 2⁵³ + 1 are the same number.
-
-    >>> Category("sex", ["F", "M"]).labels
-    ('sex=F', 'sex=M')
-    """
-
-    name: str = attrs.field(validator=validators.text)
-    levels: tuple[str | float, ...] = attrs.field(converter=validators.as_tuple)
-    missing: str | float | None = attrs.field(default=None, kw_only=True)
-
-    def __attrs_post_init__(self) -> None:
-        words = isinstance(self.levels, tuple) and all(isinstance(level, str) for level in self.levels)
-        numbers = isinstance(self.levels, tuple) and all(validators.is_finite(level) for level in self.levels)
-        if not self.levels or not (words or numbers) or len(set(self.levels)) < len(self.levels):
-            raise PlanError(
-                f"category {self.name!r} must have a list of distinct levels, all words or all numbers; "
-                f"got {self.levels!r}."
-            )
-        if self.missing is not None and self.missing not in self.levels:
-            raise PlanError(f"category {self.name!r}: missing={self.missing!r} must be one of {list(self.levels)!r}.")
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return tuple(f"{self.name}={level}" for level in self.levels)
-
-    @property
-    def is_text(self) -> bool:
-        return isinstance(self.levels[0], str)
-
-    def map(self, cells: NDArray[Any]) -> FloatArray:
-        """One 0/1 coordinate per level, (rows, levels); NaN where a cell is unknown and has no public value."""
-        if cells.dtype.kind in "fb":  # levels are numbers, whatever the precision of the column
-            with np.errstate(over="ignore"):
-                cells = cells.astype(np.float64)
-        indicators = np.stack([np.asarray(cells == level, dtype=np.float64) for level in self.levels], axis=1)
-        unknown = indicators.sum(axis=1) != 1.0  # two ones would be a row longer than it may be
-        fill = math.nan if self.missing is None else [float(level == self.missing) for level in self.levels]
-        indicators[unknown] = fill
-        return indicators
 
 
 @attrs.frozen(kw_only=True)
@@ -284,8 +171,8 @@ class Rows:
 
     def map(self, chunk: NDArray[Any] | Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         """Raw rows to coordinates, (rows, dim): each row on its own, NaN in rows that contribute nothing."""
-        from dpframe.reading.chunk import Scratch
         from dpframe.reading.column_map import mapper
+        from dpframe.reading.scratch import Scratch
 
         tiles = [tile.values.copy("K") for tile in mapper(self, Scratch())(chunk)]
         return np.concatenate(tiles) if tiles else np.empty((0, self.known_dim))

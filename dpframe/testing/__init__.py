@@ -20,7 +20,7 @@ from dpframe.plan import Plan
 from dpframe.spec.rows import Rows
 from dpframe.testing import accountant, checks, oracle, postprocessor
 from dpframe.testing.report import Finding, Report
-from dpframe.testing.stage import MechanismStage, StatisticStage, promises
+from dpframe.testing.subjects import MechanismStage, StatisticStage, promises
 from dpframe.testing.suite import conformance
 
 __all__ = [

@@ -25,24 +25,13 @@ from dpframe.losses import PrivacyLoss, under_models
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
 from dpframe.plan.file import dumps, loads
-from dpframe.reading.chunk import PrivateData
+from dpframe.reading.private_data import PrivateData
 from dpframe.spec.refs import Ref, inputs
 from dpframe.spec.rows import Rows
 from dpframe.testing import statistic as statistic_checks
 from dpframe.testing.checks import CHECKS, Failed, NotRun, check
-from dpframe.testing.stage import (
-    DELTA,
-    MechanismStage,
-    Recorder,
-    held,
-    known,
-    outputs,
-    pairs,
-    read,
-    some_rows,
-    traced,
-    twice,
-)
+from dpframe.testing.instruments import Recorder, held, known, traced, twice
+from dpframe.testing.subjects import DELTA, MechanismStage, outputs, pairs, read, some_rows
 
 FEWEST_NUMBERS = 3  # fewer may repeat all the same
 FEW_PAIRS = 3

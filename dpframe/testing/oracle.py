@@ -16,9 +16,10 @@ from dpframe.kinds import Spectrum
 from dpframe.lattice import FloatArray
 from dpframe.plan import Plan
 from dpframe.plan.steps import derive, release
-from dpframe.spec.bounds import Bound, Scenario
+from dpframe.spec.bounds import Bound
 from dpframe.spec.budget import Budget
 from dpframe.spec.rows import Rows
+from dpframe.spec.scenario import Scenario
 from dpframe.testing.checks import Failed, NotRun, check
 
 DIM, RANKS = 6, (1, 2, 5)

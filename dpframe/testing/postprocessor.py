@@ -9,11 +9,12 @@ import attrs
 from dpframe.errors import PlanError
 from dpframe.interfaces import PostProcessor
 from dpframe.kinds import Kind
-from dpframe.reading.chunk import PrivateData
+from dpframe.reading.private_data import PrivateData
 from dpframe.spec.refs import check_kinds, inputs
 from dpframe.spec.rows import Rows
 from dpframe.testing.checks import Failed, check, refusals_are_not_run
-from dpframe.testing.stage import check_shape, twice
+from dpframe.testing.instruments import twice
+from dpframe.testing.subjects import check_shape
 
 
 @attrs.frozen(eq=False)

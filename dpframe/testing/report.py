@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
-from dpframe.run.render import Printable, table
+from dpframe.display.printable import Printable
+from dpframe.display.tables import table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

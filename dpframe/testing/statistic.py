@@ -13,9 +13,11 @@ from dpframe.interfaces import Statistic
 from dpframe.lattice import FloatArray
 from dpframe.reading.chunk import Chunk
 from dpframe.reading.totals import Totals
-from dpframe.spec.rows import Column, Rows
+from dpframe.spec.columns import Column
+from dpframe.spec.rows import Rows
 from dpframe.testing.checks import Failed, check
-from dpframe.testing.stage import StatisticStage, held, some_rows
+from dpframe.testing.instruments import held
+from dpframe.testing.subjects import StatisticStage, some_rows
 
 MANY = 70_000  # rows of a large chunk
 LONGEST = 200  # steps that are compared exactly

@@ -21,9 +21,10 @@ import pytest
 
 import dpframe as dp
 from dpframe import noise
-from dpframe.ledger import chain, store
+from dpframe.ledger import chain, sqlite
 from dpframe.ledger.account import Account
-from dpframe.ledger.store import TABLE, SqliteStore
+from dpframe.ledger.sqlite import SqliteStore
+from dpframe.ledger.store import TABLE
 from dpframe.run import runner
 from tests.ledger.common import DATA, NAME, kinds, make, plan, tamper
 from tests.mechanisms import Failing, registered
@@ -54,7 +55,7 @@ def at(owner: Any, name: str, act: Act, *, after: bool = False) -> Callable[[pyt
 
 POINTS: dict[str, tuple[Any, str, bool, list[str]]] = {
     "before the reservation": (Account, "reserve", False, []),
-    "while the reservation is written": (store._SqliteTransaction, "append", True, []),
+    "while the reservation is written": (sqlite._SqliteTransaction, "append", True, []),
     "after the reservation": (Account, "reserve", True, ["reserved"]),
     "during the reading": (runner, "accumulate", True, ["reserved"]),
     "during the draw": (noise.Keystream, "take", True, ["reserved"]),

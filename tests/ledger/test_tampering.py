@@ -15,7 +15,7 @@ import pytest
 
 import dpframe as dp
 from dpframe import losses
-from dpframe.ledger import chain, store
+from dpframe.ledger import chain, sqlite
 from dpframe.ledger.account import Account
 from dpframe.ledger.chain import Chain, Entry, canonical
 from dpframe.ledger.filters import ACCOUNTANTS
@@ -298,7 +298,7 @@ def test_an_index_that_hides_entries_is_found(copy: Path, monkeypatch: pytest.Mo
         connection.execute("PRAGMA writable_schema = ON")
         connection.execute("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", row)
     if blind:
-        monkeypatch.setattr(store._SqliteTransaction, "check", lambda _: None)
+        monkeypatch.setattr(sqlite._SqliteTransaction, "check", lambda _: None)
     assert "the index of the ledger does not find" in refused(copy) if blind else "is damaged" in refused(copy)
 
 

@@ -1,0 +1,250 @@
+"""What each command does."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpframe.cli.ledger import opened
+from dpframe.cli.progress import bar, spinner
+from dpframe.errors import DataError, PlanError, ReleaseFailed
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dpframe.ledger import Ledger
+    from dpframe.run.result import Result
+
+
+class Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from dpframe import registry
+
+        print("\n".join(f"{name} {version}" for name, version in registry.versions().items()))
+        parser.exit()
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def demo(arguments: argparse.Namespace) -> None:
+    from dpframe.demo import release as demo
+
+    if arguments.files is None:
+        demo.main()
+        return
+    try:
+        demo.write_files(arguments.files)
+    except OSError as error:
+        raise DataError(f"{arguments.files} cannot be written to: {error}.") from None
+    print(f"written: {arguments.files}/adult.csv and {arguments.files}/plan.toml")
+
+
+def plugins(arguments: argparse.Namespace) -> None:
+    import attrs
+
+    from dpframe import registry
+    from dpframe.display.tables import table
+
+    found = registry.plugins()
+    if arguments.json:
+        print(json.dumps([attrs.asdict(plugin) for plugin in found], indent=1))
+        return
+    cells = [
+        {
+            "plugin": plugin.name,
+            "version": plugin.version,
+            "status": plugin.status,
+            "provides": plugin.reason or ", ".join(plugin.provides),
+        }
+        for plugin in found
+    ]
+    _console().print(table(cells))
+
+
+def new_plugin(arguments: argparse.Namespace) -> None:
+    from dpframe.cli.scaffold import new_plugin
+
+    folder = new_plugin(arguments.name, arguments.directory)
+    print(f"written: {folder}. Next: pip install -e '{folder}[dev]', and its tests with pytest; see its README.md.")
+
+
+def explain(arguments: argparse.Namespace) -> None:
+    from dpframe.plan import Plan
+
+    with bar("simulating") as progress:
+        explanation = Plan.load(arguments.plan).explain(
+            dim=arguments.dim,
+            spectrum=_numbers(arguments.spectrum),
+            simulations=arguments.simulations,
+            progress=progress,
+        )
+    if arguments.json:
+        print(explanation.to_json())
+    else:
+        _console().print(explanation)
+
+
+def compare(arguments: argparse.Namespace) -> None:
+    from dpframe.forecast import compare
+    from dpframe.plan import Plan
+
+    plan = Plan.load(arguments.plan)
+    if plan.scenario is None:
+        raise PlanError(f"{arguments.plan} has no [scenario]; a comparison needs assumed data.")
+    with spinner() as progress:
+        found = compare(
+            arguments.task,
+            k=arguments.k,
+            rows=plan.rows,
+            budget=plan.budget,
+            scenario=plan.scenario,
+            progress=progress,
+        )
+    if arguments.json:
+        print(json.dumps(found.to_dict(), indent=1))
+    else:
+        _console().print(found)
+
+
+def require(arguments: argparse.Namespace) -> None:
+    from dpframe.forecast.error_norms import TARGETS
+    from dpframe.plan import Plan
+    from dpframe.plan.file import dumps
+
+    target = {name: getattr(arguments, name) for name in TARGETS if getattr(arguments, name) is not None}
+    with spinner() as progress:
+        found = Plan.load(arguments.plan).require(
+            confidence=arguments.confidence, step=arguments.step, progress=progress, **target
+        )
+    print(dumps(found), end="")
+
+
+def _numbers(text: str | None) -> list[float] | None:
+    if text is None:
+        return None
+    try:
+        return [float(word) for word in text.split(",")]
+    except ValueError:
+        raise PlanError(f"--spectrum takes numbers separated by commas; got {text!r}.") from None
+
+
+def run(arguments: argparse.Namespace) -> None:
+    from dpframe.plan import Plan
+
+    plan = Plan.load(arguments.plan)
+    output = arguments.output or Path(f"{Path(arguments.plan).stem}-result")
+    _prepare(output)
+    charged = {"ledger": _ledger(arguments), "dataset": arguments.dataset}
+    result = plan.run(_data(arguments.data, arguments.query), progress=sys.stderr.isatty(), **charged)
+    try:
+        _write(result, output)
+    except OSError as error:  # the result is paid for: print it rather than lose it
+        print(result.to_json())
+        raise ReleaseFailed(f"{output} could not be written ({error}); the result is printed above.") from None
+    if arguments.json:
+        print(result.to_json())
+    else:
+        _console().print(result)
+        print(f"written to {output}/result.json and {output}/arrays.npz")
+        if result.charge is not None:
+            print(f"charged to data set {result.charge.dataset!r}; note the head: {result.charge.head}")
+
+
+def _ledger(arguments: argparse.Namespace) -> Ledger | None:
+    if arguments.ledger is not None:
+        return opened(arguments.ledger, arguments.key_file)
+    if arguments.key_file is not None:
+        raise PlanError(
+            "--key-file is the key of a ledger, but no --ledger is given. Nothing was charged, read or drawn."
+        )
+    return None
+
+
+def _prepare(output: Path) -> None:
+    """Make sure, before anything is charged, that the result can be written and overwrites nothing."""
+    if (output / "result.json").exists():
+        raise DataError(f"{output}/result.json exists already; a result is never overwritten. Choose another -o DIR.")
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        probe = output / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise DataError(f"{output} cannot be written to: {error}. Nothing was charged.") from None
+
+
+def _write(result: Result, output: Path) -> None:
+    import numpy as np
+
+    result.to_json(output / "result.json")
+    np.savez(output / "arrays.npz", allow_pickle=False, **dict(result))
+
+
+def check(arguments: argparse.Namespace) -> None:
+    from dpframe.plan import Plan
+    from dpframe.steward import check
+
+    _console().print(check(_data(arguments.data, arguments.query), Plan.load(arguments.plan).rows))
+
+
+def _data(path: str, sql: str | None) -> Any:
+    """What a path names: arrays are mapped into memory, tables are opened by the sources, databases are queried."""
+    import numpy as np
+
+    from dpframe.sources.queries import query
+
+    if sql is not None:
+        return query(sql, path)
+    if Path(path).suffix != ".npy":
+        return path
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise DataError(f"{path} cannot be read as an array ({type(error).__name__}).") from None
+
+
+def audit(arguments: argparse.Namespace) -> None:
+    from dpframe.auditing import audit
+    from dpframe.auditing.outcome import as_data, rendered
+    from dpframe.plan.steps import release
+    from dpframe.spec.rows import NEIGHBORS, Rows
+
+    step = release("release", arguments.mechanism, **dict(map(_parameter, arguments.set)))
+    found = []
+    for neighbors in [arguments.neighbors] if arguments.neighbors else NEIGHBORS:
+        rows = Rows(norm=1.0, neighbors=neighbors, dim=arguments.dim)
+        terms = {"epsilon": arguments.epsilon, "delta": arguments.delta, "trials": arguments.trials}
+        with bar(f"{arguments.mechanism}, {neighbors}") as progress:
+            found.append(audit(step, rows=rows, progress=progress, **terms))
+    if arguments.json:
+        print(json.dumps([as_data(each) for each in found], indent=1))
+    else:
+        _console().print(rendered(found))
+    if violated := [each.neighbors for each in found if each.violated]:
+        raise PlanError(f"{arguments.mechanism!r} loses more than it claims under {' and '.join(violated)}.")
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    """'k=2' as a name and a value of the plan file's language; other text stands for itself."""
+    import tomllib
+
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise PlanError(f"--set takes PARAMETER=VALUE; got {text!r}.")
+    try:
+        return name, tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return name, value
+
+
+def schema(_: argparse.Namespace) -> None:
+    from dpframe.plan.json_schema import schema
+
+    print(json.dumps(schema(), indent=1))

@@ -1,0 +1,45 @@
+"""Plain text and HTML from a rich rendering."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+
+NOT_PRIVATE = "NOT PRIVATE"
+
+
+class Printable(ABC):
+    """Something with a rich rendering, from which plain text and HTML follow."""
+
+    @abstractmethod
+    def __rich__(self) -> RenderableType:
+        """The rendering."""
+
+    def __str__(self) -> str:
+        width = shutil.get_terminal_size((100, 24)).columns
+        console = plain_console(width, file=io.StringIO())
+        console.print(self)
+        return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()).rstrip()  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        mark = "" if getattr(self, "private", True) else f" {NOT_PRIVATE}"
+        return f"<{type(self).__name__}{mark}; print() shows it>"
+
+    def _repr_html_(self) -> str:
+        console = plain_console(110, file=io.StringIO(), record=True, no_color=False)
+        console.print(self)
+        return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+
+
+def plain_console(width: int, *, no_color: bool = True, **settings: Any) -> Console:
+    from rich.console import Console
+
+    plain = no_color or "NO_COLOR" in os.environ
+    return Console(width=width, no_color=plain, highlight=False, force_terminal=False, force_jupyter=False, **settings)

@@ -1,0 +1,57 @@
+"""What a mechanism is handed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+from dpframe.display.redacted import Redacted
+from dpframe.errors import PlanError
+from dpframe.lattice import IntArray
+from dpframe.reading.chunk import read_only
+from dpframe.spec.rows import Rows
+
+if TYPE_CHECKING:
+    from dpframe.interfaces import Statistic
+
+Parts = Mapping[str, IntArray]
+
+
+def _all_read_only(statistics: Mapping[Statistic, Parts]) -> Mapping[Statistic, Parts]:
+    return {
+        statistic: {name: read_only(np.asanyarray(part)) for name, part in parts.items()}
+        for statistic, parts in statistics.items()
+    }
+
+
+@attrs.frozen(repr=False, eq=False)
+class PrivateData(Redacted):
+    """What a mechanism is handed: the public promise and the exact statistics it asked for."""
+
+    rows: Rows
+    _statistics: Mapping[Statistic, Parts] = attrs.field(alias="statistics", converter=_all_read_only)
+
+    def only(self, statistics: Iterable[Statistic]) -> PrivateData:
+        """The same for some of the statistics."""
+        return PrivateData(self.rows, statistics={each: self._statistics[each] for each in statistics})
+
+    @property
+    def statistics(self) -> tuple[Statistic, ...]:
+        """What there is."""
+        return tuple(self._statistics)
+
+    def parts(self, statistic: Statistic) -> Parts:
+        """The integer parts of a statistic that the mechanism declared in ``reads``."""
+        if statistic not in self._statistics:
+            raise PlanError(f"{statistic!r} was not declared: return it from the mechanism's reads().")
+        return self._statistics[statistic]
+
+    @property
+    def moment(self) -> IntArray:
+        """The second moment in lattice units, augmented where the plan is centred."""
+        from dpframe.statistics import Moment
+
+        return self.parts(Moment())["moment"]
