@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-import dpframe as dp
+import dpframe.plugin as dp
 from benchmarks.table import Row, Table, Value
 from benchmarks.timing import Turns, timed
 from dpframe import lattice

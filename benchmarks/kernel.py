@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import dpframe as dp
+import dpframe.plugin as dp
 from benchmarks.growth import only
 from benchmarks.table import Row, Table
 from benchmarks.timing import Turns, timed

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-import dpframe as dp
+import dpframe.plugin as dp
 from benchmarks.table import Row, Table, Value, at_most
 from benchmarks.timing import Measured, Turns, timed
 from dpframe.lattice import FloatArray

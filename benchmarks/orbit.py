@@ -7,7 +7,7 @@ from itertools import count
 
 import numpy as np
 
-import dpframe as dp
+import dpframe.plugin as dp
 from benchmarks.table import Row, Table, at_most
 from benchmarks.timing import Turns, timed
 from dpframe.lattice import RADIUS

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-import dpframe as dp
+import dpframe.plugin as dp
 from benchmarks import environment
 from benchmarks.environment import PeerError
 from benchmarks.table import Row, Table, at_least, at_most

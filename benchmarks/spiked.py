@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-import dpframe as dp
+import dpframe.plugin as dp
 from benchmarks.table import Row, Table, Value, at_most
 from benchmarks.timing import Turns
 from dpframe.lattice import FloatArray

@@ -1,12 +1,16 @@
 """Differentially private matrices about people: plans that are priced before data is touched.
 
-Importing this package loads numpy, attrs and pluggy only; scipy, rich, flint and cryptography come where they are used,
-and plugins at the first look-up.
+These are the names that users type; authors of plugins find theirs in :mod:`dpframe.plugin`. Importing this package
+loads numpy, attrs and pluggy only; scipy, rich, flint and cryptography come where they are used, and plugins at the
+first look-up.
 """
 
 from __future__ import annotations
 
-from dpframe import lattice, losses, postprocess, rounding, sensitivity, validators
+from importlib import import_module as _import_module
+from importlib.util import find_spec as _find_spec
+
+from dpframe import losses
 from dpframe.accounting import accountant
 from dpframe.auditing import Audit, audit
 from dpframe.errors import (
@@ -21,137 +25,84 @@ from dpframe.errors import (
 )
 from dpframe.forecast import Comparison, compare
 from dpframe.hookspecs import hookimpl
-from dpframe.interfaces import (
-    API_VERSION,
-    Accountant,
-    BoundOracle,
-    Mechanism,
-    PostProcessor,
-    Recipe,
-    Statistic,
-)
-from dpframe.kinds import (
-    AugmentedMoment,
-    Axes,
-    ComplexSubspace,
-    Covariance,
-    HermitianMatrix,
-    Kind,
-    Loadings,
-    Mean,
-    Radii,
-    Scalar,
-    Spectrum,
-    Subspace,
-    SymmetricMatrix,
-    Vector,
-)
+from dpframe.interfaces import Accountant, BoundOracle, Mechanism, PostProcessor, Recipe, Statistic
 from dpframe.ledger import Dataset, Ledger
-from dpframe.losses import PrivacyLoss
-from dpframe.noise import Random
 from dpframe.plan import Plan
 from dpframe.plan.steps import Step, derive, release
-from dpframe.reading.chunk import Chunk
-from dpframe.reading.private_data import PrivateData
 from dpframe.registry import PluginInfo, plugins, register, unregister
 from dpframe.run.explain import Explanation
 from dpframe.run.progress import Progress
 from dpframe.run.result import Charge, Record, Result
-from dpframe.sensitivity import Sensitivity
 from dpframe.sources.queries import query
-from dpframe.spec.bounds import Assumption, Bound
 from dpframe.spec.budget import Budget, ModelBudget
 from dpframe.spec.columns import Category, Column
-from dpframe.spec.models import Model, model
-from dpframe.spec.refs import Ref, Shape, input, ref, shape_of
+from dpframe.spec.models import model
+from dpframe.spec.refs import ref
 from dpframe.spec.rows import Rows
 from dpframe.spec.scenario import Scenario
-from dpframe.statistics import BlockMoment, ColumnHistogram, Moment, NormHistogram
 from dpframe.steward import check
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "API_VERSION",
     "Accountant",
-    "Assumption",
     "Audit",
-    "AugmentedMoment",
-    "Axes",
-    "BlockMoment",
-    "Bound",
     "BoundOracle",
     "Budget",
     "BudgetExceeded",
     "Category",
     "Charge",
-    "Chunk",
     "Column",
-    "ColumnHistogram",
     "Comparison",
-    "ComplexSubspace",
-    "Covariance",
     "DPFrameError",
     "DataError",
     "Dataset",
     "Explanation",
-    "HermitianMatrix",
-    "Kind",
     "Ledger",
     "LedgerError",
-    "Loadings",
-    "Mean",
     "Mechanism",
-    "Model",
     "ModelBudget",
-    "Moment",
-    "NormHistogram",
     "Plan",
     "PlanError",
     "PluginError",
     "PluginInfo",
     "PostProcessor",
-    "PrivacyLoss",
-    "PrivateData",
     "Progress",
-    "Radii",
-    "Random",
     "Recipe",
     "Record",
-    "Ref",
     "ReleaseFailed",
     "Result",
     "Rows",
     "SamplingError",
-    "Scalar",
     "Scenario",
-    "Sensitivity",
-    "Shape",
-    "Spectrum",
     "Statistic",
     "Step",
-    "Subspace",
-    "SymmetricMatrix",
-    "Vector",
     "accountant",
     "audit",
     "check",
     "compare",
     "derive",
     "hookimpl",
-    "input",
-    "lattice",
     "losses",
     "model",
     "plugins",
-    "postprocess",
     "query",
     "ref",
     "register",
     "release",
-    "rounding",
-    "sensitivity",
-    "shape_of",
     "unregister",
-    "validators",
 ]
+
+
+def __dir__() -> list[str]:
+    """What tab completion offers: no submodules."""
+    return [*__all__, "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    """Say where a name is that only authors of plugins need."""
+    hint = ""
+    submodule = name.startswith("_") or _find_spec(f"dpframe.{name}") is not None  # which may be importing right now
+    if not submodule and name in _import_module("dpframe.plugin").__all__:
+        hint = f"; authors of plugins have it: import dpframe.plugin as dp, dp.{name}"
+    raise AttributeError(f"module 'dpframe' has no attribute {name!r}{hint}")

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.rounding import sqrt_up
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.lattice import RADIUS, gram
 from dpframe.noise import Keystream
 from dpframe.rounding import sqrt_up

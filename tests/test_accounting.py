@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.accounting.calibrate import largest_scale
 from dpframe.accounting.gdp import gaussian_delta, gaussian_epsilon
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe import lattice
 from dpframe.reading import totals as accumulating
 from dpframe.reading.exact_sum import ExactSum

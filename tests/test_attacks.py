@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.noise import Keystream
 from dpframe.noise.choice import _certain, _extended
 from dpframe.reading.totals import accumulate

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.noise import Keystream
 from dpframe.sources import Source
 from dpframe_gaussian import SymmetricGaussian

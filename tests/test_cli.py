@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import dpframe as dp
+from dpframe.cli import commands
 from dpframe.cli import main as cli
 from tests.mechanisms import Failing, registered
 
@@ -97,7 +98,7 @@ def test_a_result_that_cannot_be_written_is_printed_not_lost(
     def full(*_: Any) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(cli, "_write", full)
+    monkeypatch.setattr(commands, "_write", full)
     code, out, err = dpframe("run", "plan.toml", "rows.npy", capsys=capsys)
     assert 3 == code
     assert "no space left" in err

@@ -33,7 +33,7 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe import errors, hookspecs, postprocess
+from dpframe import errors, hookspecs, plugin, postprocess
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -282,12 +282,21 @@ def test_every_error_has_its_section_and_its_place_in_the_tree() -> None:
 
 
 def directives() -> set[str]:
-    return set(re.findall(r"^::: (\S+)$", read("reference/api.md"), re.M))
+    return set(re.findall(r"^::: (\S+)$", read("reference/api.md") + read("reference/plugin-api.md"), re.M))
 
 
 def test_every_public_name_is_in_the_reference() -> None:
     written = {f"dpframe.{name}" for name in headings("reference/api.md")}
     assert set() == {f"dpframe.{name}" for name in dp.__all__} - directives() - written
+    written = {f"dpframe.plugin.{name}" for name in headings("reference/plugin-api.md")}
+    authors = {f"dpframe.plugin.{name}" for name in plugin.__all__ if name not in dp.__all__}
+    assert set() == authors - directives() - written
+
+
+def test_every_module_that_may_be_imported_is_in_the_reference() -> None:
+    modules = {f"dpframe.{path.stem}" for path in Path(dp.__file__).parent.glob("*.py") if "__" not in path.stem}
+    listed = set(re.findall(r"^\| `(dpframe[\w.]*)` \|", read("reference/modules.md"), re.M))
+    assert modules | {"dpframe", "dpframe.demo", "dpframe.testing"} == listed
 
 
 def test_every_name_in_the_reference_exists() -> None:

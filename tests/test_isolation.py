@@ -17,7 +17,7 @@ BAD = {
     "clashes_one": (
         """
         import dpframe_gaussian as other
-        import dpframe as dp
+        import dpframe.plugin as dp
 
         @dp.hookimpl
         def dpframe_mechanisms(): return [other.SymmetricGaussian]
@@ -27,7 +27,7 @@ BAD = {
     "outdated_one": ("DPFRAME_API = 0\n", "it was written for interface version 0; this dpframe has 1"),
     "wrong_one": (
         """
-        import dpframe as dp
+        import dpframe.plugin as dp
 
         @dp.hookimpl
         def dpframe_mechanisms(): return "gaussian"
@@ -36,7 +36,7 @@ BAD = {
     ),
     "stranger_one": (
         """
-        import dpframe as dp
+        import dpframe.plugin as dp
 
         @dp.hookimpl
         def dpframe_mechanisms(): return [int]
@@ -46,7 +46,7 @@ BAD = {
 }
 GOOD = """
 import attrs
-import dpframe as dp
+import dpframe.plugin as dp
 
 @attrs.frozen(kw_only=True)
 class Positive(dp.postprocess.PositivePart):

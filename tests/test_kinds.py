@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.kinds import titles
 
 NAN, INFINITY = float("nan"), float("inf")

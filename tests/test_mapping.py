@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe import lattice
 from dpframe.lattice import RADIUS, direction_bits, inner_radius
 from dpframe.reading import column_map
@@ -360,7 +360,7 @@ def test_cells_that_are_written_to_meanwhile_are_looked_at_once() -> None:
 )
 def test_settings_of_numba_do_not_stop_large_runs(variable: str, value: str) -> None:
     code = (
-        "import dpframe as dp, numpy as np\n"
+        "import dpframe.plugin as dp, numpy as np\n"
         "from dpframe.reading import column_map\n"
         "column_map.COMPILED_FROM = 0\n"
         "rows = dp.Rows(columns=[dp.Column(f'x{i}', 0, 1) for i in range(20)], neighbors='add-remove')\n"

@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 import pytest
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.builtin.private_quantile import PrivateQuantile
 from dpframe.cli import main as cli
 from dpframe.plan.file import dumps, loads

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe import lattice
 from dpframe.reading import column_map, int16, kernels
 from dpframe.reading.kernels import pairs, selftest

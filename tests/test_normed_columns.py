@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.reading import column_map
 from dpframe.reading.kernels.buffers import PAIRS
 from dpframe.reading.scratch import Scratch

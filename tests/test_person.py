@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.reading.people import Counter, Tally, allotments, counted
 from dpframe.sources import open_source
 from tests.neighbours import moved

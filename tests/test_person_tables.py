@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import pytest
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.auditing.neighbor_pairs import built_in, checked
 from dpframe.cli.main import main
 from dpframe.plan.json_schema import schema

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import attrs
 import pytest
 
-import dpframe as dp
+import dpframe.plugin as dp
 from tests.mechanisms import Failing, NoisySignal, NoisyTrace, TwoRounds, registered
 
 ROWS = dp.Rows(norm=1.0, neighbors="add-remove")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe import postprocess
 from dpframe.postprocess import eigen
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.builtin.private_quantile import PrivateQuantile
 from dpframe.noise import Keystream, Random
 

@@ -15,7 +15,7 @@ import numpy as np
 import pluggy
 import pytest
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe import hookspecs, registry
 from dpframe.lattice import RADIUS, IntArray
 from dpframe.noise import Keystream
@@ -446,7 +446,7 @@ def python(code: str, **environment: str) -> list[str]:
 def test_plugins_are_imported_at_the_first_look_up() -> None:
     code = """
         import sys
-        import dpframe as dp
+        import dpframe.plugin as dp
         rows = dp.Rows(norm=1.0, neighbors="replace")
         print("dpframe_gaussian" in sys.modules)
         dp.plugins()
@@ -462,10 +462,10 @@ def test_an_installed_broken_plugin(tmp_path: Path) -> None:
     write_plugin(
         tmp_path,
         "good_one",
-        "import dpframe as dp\n\n@dp.hookimpl\ndef dpframe_after_release(record): print(record.name)\n",
+        "import dpframe.plugin as dp\n\n@dp.hookimpl\ndef dpframe_after_release(record): print(record.name)\n",
     )
     code = """
-        import dpframe as dp
+        import dpframe.plugin as dp
         steps = [dp.release("moment", "gaussian")]
         rows, budget = dp.Rows(norm=1.0, neighbors="replace", dim=2), dp.Budget(epsilon=1.0, delta=1e-6)
         dp.Plan(rows=rows, budget=budget, steps=steps).run([])

@@ -11,7 +11,7 @@ import pytest
 import rich.console
 from rich.console import Console
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.display.printable import Printable
 
 ESCAPE = "\x1b"

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 import pytest
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.display.redacted import Redacted
 from dpframe.sources import open_source
 

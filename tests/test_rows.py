@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.lattice import RADIUS, inner_radius
 
 TABLE = {

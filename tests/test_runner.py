@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe import noise, registry
 from tests.mechanisms import Failing, GivingUp, NoisySignal, NoisyTrace, ShiftedTrace, registered
 

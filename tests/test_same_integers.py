@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.reading import column_map
 from dpframe.run import progress, runner
 from dpframe.sources import dask as dask_source

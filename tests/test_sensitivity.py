@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe import sensitivity
 from dpframe.lattice import RADIUS, inner_radius
 from tests.neighbours import Rows2D, moved, neighbour, parts

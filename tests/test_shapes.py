@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import pytest
 
-import dpframe as dp
+import dpframe.plugin as dp
 from tests.mechanisms import NoisySignal, registered
 
 BUDGET = dp.Budget(epsilon=1.0, delta=1e-6)

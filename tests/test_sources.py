@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import pytest
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.reading.totals import accumulate
 from dpframe.sources import open_source, source
 

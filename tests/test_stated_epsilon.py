@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe import registry
 from dpframe.cli import main as cli
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe import lattice
 from dpframe.reading.totals import accumulate
 from dpframe.sources import open_source

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe import sources
 from tests.test_bad_input import SECRET, SECRETS, WORD, Watch, check_refused
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-import dpframe as dp
+import dpframe.plugin as dp
 
 ROWS, DIM, SPIKES, VARIANCE, SEEDS = 10_000, 50, 3, 10.0, 15
 

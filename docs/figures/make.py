@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-import dpframe as dp
+import dpframe.plugin as dp
 from docs.figures.style import INK, STYLE, plt, save
 from dpframe.auditing.evidence import Terms, visible
 from dpframe.auditing.neighbor_pairs import built_in

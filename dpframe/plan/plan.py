@@ -270,19 +270,33 @@ class Plan:
     @classmethod
     def load(cls, path: str | Path) -> Plan:
         """A plan from a TOML file; every mistake in it is a PlanError that names the line."""
-        from dpframe.plan.file import loads
-
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise PlanError(f"{path} cannot be read as a plan file: {error}") from None
-        return loads(text, source=Path(path).name)
+        return cls.loads(text, source=Path(path).name)
+
+    @classmethod
+    def loads(cls, text: str, *, source: str = "plan") -> Plan:
+        """A plan from the text of a plan file.
+
+        Args:
+            text: TOML.
+            source: what errors call it.
+        """
+        from dpframe.plan.file import loads
+
+        return loads(text, source=source)
 
     def dump(self, path: str | Path) -> None:
         """Write the plan to a TOML file that :meth:`load` reads back as an equal plan."""
+        Path(path).write_text(self.dumps(), encoding="utf-8")
+
+    def dumps(self) -> str:
+        """The text of the plan file that :meth:`dump` writes."""
         from dpframe.plan.file import dumps
 
-        Path(path).write_text(dumps(self), encoding="utf-8")
+        return dumps(self)
 
     @cached_property
     def content_hash(self) -> str:

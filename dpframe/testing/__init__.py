@@ -16,6 +16,7 @@ from typing import Any
 
 from dpframe.errors import PlanError
 from dpframe.interfaces import Accountant, BoundOracle, Mechanism, PostProcessor, Statistic
+from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
 from dpframe.spec.rows import Rows
 from dpframe.testing import accountant, checks, oracle, postprocessor
@@ -33,7 +34,17 @@ __all__ = [
     "check_postprocessor",
     "check_statistic",
     "conformance",
+    "seeded",
 ]
+
+
+def seeded(seed: int) -> Random:
+    """A repeatable source of randomness for tests of a mechanism; what is drawn from it is not private.
+
+    >>> seeded(7).child("moment").gaussian(3.0, 3)
+    array([-2,  1,  4])
+    """
+    return Random(Keystream.insecure(seed))
 
 
 def check_mechanism(

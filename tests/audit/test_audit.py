@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 import pytest
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.auditing import trials as trials_module
 from dpframe.auditing.neighbor_pairs import built_in
 from dpframe.auditing.trials import Experiment, Laboratory, tasks
@@ -95,7 +95,7 @@ def test_what_is_handed_out_cannot_be_written_to() -> None:
 
 
 SCRIPT = """
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.auditing import trials
 
 print("this script runs", flush=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.auditing.evidence import Terms, best_event, clopper_pearson, lower_bound, visible
 
 TERMS = Terms(trials=10_000, delta=0.01, false_alarm=1e-3)

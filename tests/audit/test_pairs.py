@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.auditing.neighbor_pairs import built_in, checked
 from dpframe.reading.totals import accumulate
 from dpframe.sources import open_source

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import pytest
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.forecast import error_norms
 from tests.forecast.test_simulation import FirstAxes
 from tests.mechanisms import registered

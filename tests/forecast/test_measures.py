@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.forecast import error_norms
 
 MOMENT = np.diag([5.0, 3.0, 1.0])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.forecast import error_norms
 from dpframe.forecast.monte_carlo import MonteCarlo
 from dpframe.forecast.simulation import simulate

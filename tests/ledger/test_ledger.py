@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 import pytest
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.ledger import chain
 from tests.ledger.common import BUDGET, DATA, NAME, ROWS, kinds, make, plan
 from tests.mechanisms import NoisyTrace, registered

@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 import pytest
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.ledger.filters import ACCOUNTANTS
 from dpframe.ledger.store import TABLE
 from tests.ledger.common import BUDGET, DATA, NAME, kinds, make, plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.accounting.gdp import GaussianAccountant
 from dpframe.accounting.pure import PureAccountant
 from dpframe.accounting.zcdp import ZcdpAccountant

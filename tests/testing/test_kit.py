@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.testing import Finding, Report, check, check_mechanism, check_postprocessor, conformance
 from dpframe.testing.checks import kit
 from tests.mechanisms import NoisySignal, NoisyTrace
@@ -80,7 +80,7 @@ def test_a_mechanism_is_charged_with_the_mistakes_of_its_statistics() -> None:
 
 
 MODULE = """
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.testing import conformance
 
 test_conformance = conformance(dp.Moment(), dp.NormHistogram(edges=[1.0]))

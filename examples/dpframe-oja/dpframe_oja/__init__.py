@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe_oja.recipe import Oja
 from dpframe_oja.release import NoisyOjaSum
 from dpframe_oja.statistic import OjaSum

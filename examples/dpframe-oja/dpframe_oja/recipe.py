@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe_oja.release import NoisyOjaSum
 from dpframe_oja.statistic import check_clip, check_seed
 from dpframe_oja.update import OjaStep

@@ -8,8 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-import dpframe as dp
-from dpframe.rounding import sqrt_up, up
+import dpframe.plugin as dp
 from dpframe_oja.statistic import OjaSum, check_clip, check_seed
 
 
@@ -73,4 +72,4 @@ class NoisyOjaSum(dp.Mechanism):
     def _lattice_scale(self, rows: dp.Rows, level: float) -> float:
         """The standard deviation of the noise in lattice steps, rounded up."""
         (statistic,) = self.reads()
-        return up(sqrt_up(statistic.sensitivity(rows)["sum"].l2_squared) / level)
+        return dp.rounding.up(dp.rounding.sqrt_up(statistic.sensitivity(rows)["sum"].l2_squared) / level)

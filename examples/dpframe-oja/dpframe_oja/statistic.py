@@ -8,21 +8,20 @@ from typing import Any
 import attrs
 import numpy as np
 
-import dpframe as dp
-from dpframe.lattice import RADIUS, FloatArray, IntArray, inner_radius, integer_rows
+import dpframe.plugin as dp
 
 DIRECTION_BITS = 30  # |Σ q w| ≤ 2¹⁶ · 2³⁰ · (1 + tiny) < 2⁵³: projections of integer rows are exact
 SMALLEST_CLIP = 2.0**-20
 
 
-def start(dim: int, seed: int) -> FloatArray:
+def start(dim: int, seed: int) -> dp.FloatArray:
     """The public direction in which the first round looks: uniform on the sphere, the same for the same seed.
 
     >>> start(1, seed=0).tolist() in ([1.0], [-1.0])
     True
     """
     draw = np.random.default_rng(seed).standard_normal(dim)
-    direction: FloatArray = draw / np.linalg.norm(draw)
+    direction: dp.FloatArray = draw / np.linalg.norm(draw)
     return direction
 
 
@@ -77,21 +76,21 @@ class OjaSum(dp.Statistic):
 
     def sensitivity(self, rows: dp.Rows) -> Mapping[str, dp.Sensitivity]:
         vectors = rows.contributions * (2 if rows.neighbors == "replace" else 1)
-        return {"sum": dp.Sensitivity(l2_squared=(vectors * RADIUS) ** 2)}
+        return {"sum": dp.Sensitivity(l2_squared=(vectors * dp.lattice.RADIUS) ** 2)}
 
-    def partial(self, chunk: dp.Chunk) -> Mapping[str, IntArray]:
+    def partial(self, chunk: dp.Chunk) -> Mapping[str, dp.IntArray]:
         rows, dim = chunk.integers(), chunk.rows.known_dim
         shares = rows * (rows @ self._integer_direction(dim))[:, None]
-        longest = self.clip * inner_radius(dim) ** 2 * 2.0**DIRECTION_BITS
-        integers, _ = integer_rows(shares, longest)
+        longest = self.clip * dp.lattice.inner_radius(dim) ** 2 * 2.0**DIRECTION_BITS
+        integers, _ = dp.lattice.integer_rows(shares, longest)
         return {"sum": integers.sum(axis=0).astype(np.int64)}  # exact for up to 2³⁷ rows at once
 
     def unit(self, rows: dp.Rows) -> float:
         """One lattice step of the sum, in squared units of the rows."""
-        return self.clip * rows.length**2 / inner_radius(rows.known_dim)
+        return self.clip * rows.length**2 / dp.lattice.inner_radius(rows.known_dim)
 
-    def _integer_direction(self, dim: int) -> FloatArray:
+    def _integer_direction(self, dim: int) -> dp.FloatArray:
         """The direction rounded to integers: a function of public and released values only."""
         direction = start(dim, self.seed) if self.direction is None else self.direction.array[:, 0]
-        rounded: FloatArray = np.rint(direction * 2.0**DIRECTION_BITS)
+        rounded: dp.FloatArray = np.rint(direction * 2.0**DIRECTION_BITS)
         return rounded

@@ -7,8 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-import dpframe as dp
-from dpframe.lattice import FloatArray
+import dpframe.plugin as dp
 from dpframe_oja.statistic import check_direction, check_seed, start
 
 
@@ -50,11 +49,11 @@ class OjaStep(dp.PostProcessor):
         return dp.Subspace(after[:, None] * np.sign(after[np.abs(after).argmax()]), axes=self.of.axes)
 
 
-def _unit(vector: FloatArray) -> FloatArray:
+def _unit(vector: dp.FloatArray) -> dp.FloatArray:
     """The vector at length one, or zero where it is zero; divided by its largest entry first, so nothing overflows."""
     largest = np.abs(vector).max()
     if largest == 0.0:
         return vector
     scaled = vector / largest
-    unit: FloatArray = scaled / np.linalg.norm(scaled)
+    unit: dp.FloatArray = scaled / np.linalg.norm(scaled)
     return unit

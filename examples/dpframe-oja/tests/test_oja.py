@@ -11,10 +11,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-import dpframe as dp
-from dpframe.lattice import RADIUS
-from dpframe.noise import Keystream
-from dpframe.testing import conformance
+import dpframe.plugin as dp
+from dpframe.testing import conformance, seeded
 from dpframe_oja import NoisyOjaSum, Oja, OjaStep, OjaSum
 
 RELATIONS = ("add-remove", "replace")
@@ -50,7 +48,7 @@ def test_noise_is_gaussian_of_the_stated_scale_and_no_other(relation: str) -> No
     rows = dp.Rows(norm=3.0, neighbors=relation, dim=20_000)
     mechanism = NoisyOjaSum(clip=0.5)
     data = dp.PrivateData(rows, statistics={mechanism.reads()[0]: {"sum": np.zeros(20_000, dtype=np.int64)}})
-    noise = mechanism.release(data, 0.3, dp.Random(Keystream.insecure(1))).array
+    noise = mechanism.release(data, 0.3, seeded(1)).array
     told = mechanism.noise(rows, 0.3)["each coordinate"]
     assert 0.5 * 9.0 * (2 if relation == "replace" else 1) / 0.3 == pytest.approx(told, rel=2e-3)
     squares = float((noise**2).sum())
@@ -70,7 +68,7 @@ def test_noise_is_gaussian_of_the_stated_scale_and_no_other(relation: str) -> No
 @pytest.mark.parametrize("level", [0.1, 1 / 3, 2.0**-30, 17.123])
 def test_the_scale_is_never_below_the_formula(relation: str, people: int, level: float) -> None:
     rows = dp.Rows(norm=1.0, neighbors=relation, contributions=people, dim=5)
-    wanted = people * (2 if relation == "replace" else 1) * RADIUS / Fraction(level)
+    wanted = people * (2 if relation == "replace" else 1) * dp.lattice.RADIUS / Fraction(level)
     scale = Fraction(NoisyOjaSum(clip=0.1)._lattice_scale(rows, level))
     assert wanted <= scale <= wanted * (1 + Fraction(1, 10**15))
 
@@ -173,11 +171,10 @@ def test_rows_scaled_down_to_a_released_norm() -> None:
 
 
 def test_a_plan_file_keeps_the_recipe() -> None:
-    from dpframe.plan.file import dumps, loads
 
     built = plan(rounds=3, clip=0.25, step=2.0, seed=7)
-    assert built == loads(dumps(built))
-    assert "dpframe-oja" in dumps(built)
+    assert built == dp.Plan.loads(built.dumps())
+    assert "dpframe-oja" in built.dumps()
 
 
 def test_what_it_cannot_do_is_refused_before_the_charge() -> None:

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-import dpframe as dp
-from dpframe.lattice import RADIUS, inner_radius
+import dpframe.plugin as dp
 from dpframe_oja import OjaSum
 from dpframe_oja.statistic import start
 
@@ -62,7 +61,7 @@ def test_the_declared_value_is_nearly_reached(relation: str, reached: float, peo
     other = nothing if relation == "add-remove" else others
     moved = squared_distance(total(statistic, rows, mine), total(statistic, rows, other))
     declared = statistic.sensitivity(rows)["sum"].l2_squared
-    assert (people * RADIUS * (2 if relation == "replace" else 1)) ** 2 == declared
+    assert (people * dp.lattice.RADIUS * (2 if relation == "replace" else 1)) ** 2 == declared
     assert reached**2 * declared <= moved <= declared
 
 
@@ -106,7 +105,7 @@ def test_without_a_direction_it_looks_at_the_public_start() -> None:
 def test_shares_that_are_not_clipped_stay_as_they_are() -> None:
     rows = dp.Rows(norm=1.0, neighbors="add-remove", dim=2)
     longest = total(OjaSum(direction=[[1.0], [0.0]]), rows, np.array([[1.0, 0.0]]))
-    assert [inner_radius(2), 0] == longest
+    assert [dp.lattice.inner_radius(2), 0] == longest
 
 
 def test_what_does_not_suit_is_refused() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe_varimax.rotation import Varimax
 
 DPFRAME_API = 1

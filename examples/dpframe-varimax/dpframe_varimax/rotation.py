@@ -9,8 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-import dpframe as dp
-from dpframe.lattice import FloatArray
+import dpframe.plugin as dp
 
 SWEEPS = 500  # far more than planes ever took; the result is a basis of the same subspace whenever it stops
 SMALLEST_TURN = 1e-12
@@ -52,8 +51,8 @@ class Varimax(dp.PostProcessor):
         return dp.Subspace(_in_order(_turned(self.of.array)), axes=self.of.axes)
 
 
-def _turned(basis: FloatArray) -> FloatArray:
-    columns: FloatArray = basis.copy()
+def _turned(basis: dp.FloatArray) -> dp.FloatArray:
+    columns: dp.FloatArray = basis.copy()
     planes = list(combinations(range(columns.shape[1]), 2))
     for _ in range(SWEEPS):
         largest = max((_turn(columns, i, j) for i, j in planes), default=0.0)
@@ -62,7 +61,7 @@ def _turned(basis: FloatArray) -> FloatArray:
     return columns
 
 
-def _turn(columns: FloatArray, i: int, j: int) -> float:
+def _turn(columns: dp.FloatArray, i: int, j: int) -> float:
     """Turn two columns in their plane to the best angle; the size of that angle."""
     x, y = columns[:, i].copy(), columns[:, j].copy()
     u, v = x**2 - y**2, 2 * x * y
@@ -75,10 +74,10 @@ def _turn(columns: FloatArray, i: int, j: int) -> float:
     return abs(angle)
 
 
-def _in_order(columns: FloatArray) -> FloatArray:
+def _in_order(columns: dp.FloatArray) -> dp.FloatArray:
     """Sorted by where the largest entry stands, the larger one first where two stand together; that entry positive."""
     places = np.abs(columns).argmax(axis=0)
     largest = columns[places, np.arange(columns.shape[1])]
     order = np.lexsort((-np.abs(largest), places))
-    ordered: FloatArray = (columns * np.sign(largest))[:, order]
+    ordered: dp.FloatArray = (columns * np.sign(largest))[:, order]
     return ordered

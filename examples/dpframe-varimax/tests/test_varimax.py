@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe.testing import conformance
 from dpframe_varimax import Varimax
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe_gaussian.mechanism import SymmetricGaussian, classical_level
 from dpframe_gaussian.motion import DysonPaths
 from dpframe_gaussian.oracles import Dyson, FirstOrder, PrintedRates

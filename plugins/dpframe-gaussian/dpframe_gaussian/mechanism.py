@@ -11,12 +11,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-import dpframe as dp
-from dpframe.rounding import sqrt_up, up
+import dpframe.plugin as dp
 
 DRAWN = 1 << 20  # entries of noise held at a time
 
-_ROOT_HALF = sqrt_up(2) / 2
+_ROOT_HALF = dp.rounding.sqrt_up(2) / 2
 
 # Standard deviations (diagonal, off-diagonal) in units of s = sensitivity / level.
 _SHAPES = {"goe": (1.0, _ROOT_HALF), "triangular": (1.0, 1.0), "paper": (2.0, 2 * _ROOT_HALF)}
@@ -105,9 +104,9 @@ class SymmetricGaussian(dp.Mechanism):
 
     def _lattice_scales(self, rows: dp.Rows, level: float) -> tuple[float, float]:
         """Standard deviations on and off the diagonal, in lattice units, rounded up."""
-        scale = up(sqrt_up(dp.Moment().sensitivity(rows)["moment"].l2_squared) / level)
+        scale = dp.rounding.up(dp.rounding.sqrt_up(dp.Moment().sensitivity(rows)["moment"].l2_squared) / level)
         diagonal, off_diagonal = _SHAPES[self.noise_shape]
-        return scale * diagonal, scale if off_diagonal == 1.0 else up(scale * off_diagonal)
+        return scale * diagonal, scale if off_diagonal == 1.0 else dp.rounding.up(scale * off_diagonal)
 
 
 def _add_symmetric(matrix: NDArray[np.int64], draw: Callable[[int], NDArray[np.int64]]) -> None:

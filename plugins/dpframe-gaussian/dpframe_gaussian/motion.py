@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-import dpframe as dp
+import dpframe.plugin as dp
 
 Floats = NDArray[np.float64]
 

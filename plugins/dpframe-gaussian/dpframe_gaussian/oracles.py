@@ -12,9 +12,7 @@ from typing import Any
 
 import attrs
 
-import dpframe as dp
-from dpframe.postprocess import RankK, TopSubspace, WithSpectrum
-from dpframe.rounding import sqrt_up
+import dpframe.plugin as dp
 from dpframe_gaussian import dyson, first_order, gap_free, rates
 from dpframe_gaussian.mechanism import SymmetricGaussian
 from dpframe_gaussian.noise import Noise
@@ -100,11 +98,11 @@ def _target(action: Any, scenario: dp.Scenario) -> tuple[Target | None, str] | N
     sigma = scenario.eigenvalues
     if sigma is None:
         return None
-    if isinstance(action, TopSubspace):
+    if isinstance(action, dp.postprocess.TopSubspace):
         return Target.subspace(sigma, action.k), "the difference of projectors"
-    if isinstance(action, RankK):
+    if isinstance(action, dp.postprocess.RankK):
         return Target.rank_k(sigma, action.k), "the difference of rank-k parts"
-    if isinstance(action, WithSpectrum) and isinstance(action.spectrum, dp.Spectrum):
+    if isinstance(action, dp.postprocess.WithSpectrum) and isinstance(action.spectrum, dp.Spectrum):
         return Target.with_spectrum(sigma, action.spectrum.array), "the difference of matrices with this spectrum"
     return None
 
@@ -273,7 +271,7 @@ class PrintedRates(dp.BoundOracle):
         epsilon = dp.accountant(plan.accountant).epsilon(plan.pricing.losses[question.source], delta)
         if not 0.0 < epsilon < math.inf:
             return []
-        unit = sqrt_up(dp.Moment().sensitivity(question.rows)["moment"].l2_squared) * question.rows.step**2
+        unit = dp.rounding.sqrt_up(dp.Moment().sensitivity(question.rows)["moment"].l2_squared) * question.rows.step**2
         papers = _Papers(question.target, question.norm(), unit, {"epsilon": epsilon, "delta": delta})
         return question.limited(papers.of_rank_k() if question.target.kept else papers.of_spectrum())
 

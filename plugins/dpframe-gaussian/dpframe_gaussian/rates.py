@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe_gaussian.target import Floats, check_k, spectrum
 
 

@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-import dpframe as dp
-from dpframe.noise import Keystream
+import dpframe.plugin as dp
+from dpframe.testing import seeded
 from dpframe_gaussian import SymmetricGaussian, classical_level
 
 RELATIONS = ("add-remove", "replace")
@@ -24,7 +24,7 @@ def released(noise: str, dim: int, seed: int, *, level: float = 0.25, rows: dp.R
     rows = rows or dp.Rows(norm=1.0, neighbors="add-remove", dim=dim)
     nothing = np.zeros((dim, dim), dtype=np.int64)
     data = dp.PrivateData(rows, statistics={dp.Moment(): {"moment": nothing}})
-    noisy = SymmetricGaussian(noise=noise).release(data, level, dp.Random(Keystream.insecure(seed)))
+    noisy = SymmetricGaussian(noise=noise).release(data, level, seeded(seed))
     sensitivity = math.sqrt(dp.Moment().sensitivity(rows)["moment"].l2_squared) * rows.step**2
     found: NDArray[Any] = noisy.array * level / sensitivity
     return found
@@ -201,5 +201,5 @@ def test_the_exact_moment_is_left_as_it_is() -> None:
     exact = np.arange(9).reshape(3, 3) + np.arange(9).reshape(3, 3).T
     data = dp.PrivateData(rows, statistics={dp.Moment(): {"moment": exact}})
     before = exact.tolist()
-    SymmetricGaussian().release(data, 0.5, dp.Random(Keystream.insecure(1)))
+    SymmetricGaussian().release(data, 0.5, seeded(1))
     assert before == exact.tolist()

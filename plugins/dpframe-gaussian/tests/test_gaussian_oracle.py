@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe_gaussian import Dyson, FirstOrder, PrintedRates, first_order, rates
 from dpframe_gaussian.noise import Noise
 from dpframe_gaussian.target import Target

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe_laplace.mechanism import LaplaceEigenvalues
 
 DPFRAME_API = 1

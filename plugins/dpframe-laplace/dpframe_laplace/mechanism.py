@@ -9,9 +9,7 @@ from typing import Any
 
 import attrs
 
-import dpframe as dp
-from dpframe import sensitivity
-from dpframe.rounding import up
+import dpframe.plugin as dp
 from dpframe_laplace.certified import largest_eigenvalues
 
 SOLVER_ERROR = 2**20  # of 2³², the sensitivity of one row: costs 0.05 % of noise per eigenvalue
@@ -75,6 +73,6 @@ class LaplaceEigenvalues(dp.Mechanism):
 
     def _lattice_scale(self, rows: dp.Rows, level: float) -> float:
         """The scale of the noise in lattice units, rounded up."""
-        moved = sensitivity.eigenvalues(rows).l1
+        moved = dp.sensitivity.eigenvalues(rows).l1
         assert moved is not None
-        return up(float(Fraction(moved + self.k * (2 * SOLVER_ERROR + 1)) / Fraction(level)))
+        return dp.rounding.up(float(Fraction(moved + self.k * (2 * SOLVER_ERROR + 1)) / Fraction(level)))

@@ -12,9 +12,8 @@ from mpmath import mp
 from numpy.typing import NDArray
 from scipy import stats
 
-import dpframe as dp
-from dpframe.lattice import RADIUS, inner_radius
-from dpframe.noise import Keystream
+import dpframe.plugin as dp
+from dpframe.testing import seeded
 from dpframe_laplace import LaplaceEigenvalues, certified
 from dpframe_laplace.certified import bisected, exact_error, float_error, largest_eigenvalues
 from dpframe_laplace.mechanism import SOLVER_ERROR
@@ -34,7 +33,7 @@ MATRICES = {
     "large": integer_moment(12, 500, 60_000) * 30_000,
     "rank deficient": integer_moment(12, 3, 60_000),
     "zero": np.zeros((5, 5), dtype=np.int64),
-    "tied": np.eye(6, dtype=np.int64) * RADIUS**2,
+    "tied": np.eye(6, dtype=np.int64) * dp.lattice.RADIUS**2,
     "one": np.array([[7]], dtype=np.int64),
 }
 
@@ -117,7 +116,7 @@ def test_the_scale_is_the_sensitivity_with_the_solvers_allowance(
     relation: str, contributions: int, k: int, level: float
 ) -> None:
     rows = dp.Rows(norm=1.0, neighbors=relation, contributions=contributions, dim=5)
-    moved = contributions * (2 if relation == "replace" else 1) * RADIUS**2
+    moved = contributions * (2 if relation == "replace" else 1) * dp.lattice.RADIUS**2
     wanted = Fraction(moved + k * (2 * SOLVER_ERROR + 1)) / Fraction(level)
     scale = Fraction(LaplaceEigenvalues(k=k)._lattice_scale(rows, level))
     assert wanted <= scale <= wanted * (1 + Fraction(1, 10**15))
@@ -126,15 +125,15 @@ def test_the_scale_is_the_sensitivity_with_the_solvers_allowance(
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_released_integers_of_neighbours_differ_by_no_more_than_the_scale_covers(relation: str) -> None:
     rng = np.random.default_rng(4)
-    rows = dp.Rows(norm=float(inner_radius(6)), neighbors=relation, dim=6)
+    rows = dp.Rows(norm=float(dp.lattice.inner_radius(6)), neighbors=relation, dim=6)
     k = 4
     allowed = LaplaceEigenvalues(k=k)._lattice_scale(rows, 1.0)
     largest = 0
-    separated = np.repeat(np.eye(6) * RADIUS, [18, 15, 12, 9, 6, 3], axis=0)
+    separated = np.repeat(np.eye(6) * dp.lattice.RADIUS, [18, 15, 12, 9, 6, 3], axis=0)
     for trial in range(200):
-        background = separated if trial == 0 else rng.standard_normal((8, 6)) * RADIUS
-        first = np.eye(6)[:1] * RADIUS if trial == 0 else rng.standard_normal((1, 6)) * RADIUS
-        other = np.eye(6)[1:2] * RADIUS if trial == 0 else rng.standard_normal((1, 6)) * RADIUS
+        background = separated if trial == 0 else rng.standard_normal((8, 6)) * dp.lattice.RADIUS
+        first = np.eye(6)[:1] * dp.lattice.RADIUS if trial == 0 else rng.standard_normal((1, 6)) * dp.lattice.RADIUS
+        other = np.eye(6)[1:2] * dp.lattice.RADIUS if trial == 0 else rng.standard_normal((1, 6)) * dp.lattice.RADIUS
         changed = [background] if relation == "add-remove" else [background, other]
         both = [np.concatenate(data) for data in ([background, first], changed)]
         moments = [dp.Moment().partial(dp.Chunk(rows, data))["moment"] for data in both]
@@ -150,7 +149,7 @@ def draws(level: float, trials: int) -> NDArray[Any]:
     exact = np.diag([3, 2, 1]).astype(np.int64) * 2**50
     data = dp.PrivateData(rows, statistics={dp.Moment(): {"moment": exact}})
     mechanism = LaplaceEigenvalues(k=3)
-    random = dp.Random(Keystream.insecure(1))
+    random = seeded(1)
     released = np.stack([mechanism.release(data, level, random).array for _ in range(trials)]) / rows.step**2
     noise: NDArray[Any] = released - np.diag(exact)
     return noise / mechanism._lattice_scale(rows, level)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe_orbit.bingham import Bingham
 from dpframe_orbit.oracle import UnitaryOrbits
 from dpframe_orbit.orbit import Orbit

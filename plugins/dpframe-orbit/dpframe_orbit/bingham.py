@@ -8,8 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-import dpframe as dp
-from dpframe import sensitivity, validators
+import dpframe.plugin as dp
 from dpframe_orbit import grid
 from dpframe_orbit.orbit import SOLVER_ERROR, check_bits, refuse_centred
 from dpframe_orbit.pattern import Floats
@@ -52,7 +51,7 @@ class Bingham(dp.Mechanism):
     numerics = "floating"
     draws_depend_on_data = True
 
-    k: int = attrs.field(default=1, validator=validators.positive_int)
+    k: int = attrs.field(default=1, validator=dp.validators.positive_int)
     bits: int = attrs.field(default=16, validator=check_bits)
 
     def output_shape(self, rows: dp.Rows) -> dp.Shape:
@@ -105,7 +104,7 @@ class Bingham(dp.Mechanism):
 
     def _rate(self, rows: dp.Rows, level: float) -> float:
         """κ in lattice units."""
-        return level / self.k / (sensitivity.score(rows) + 2 * SOLVER_ERROR)
+        return level / self.k / (dp.sensitivity.score(rows) + 2 * SOLVER_ERROR)
 
 
 def _complement(released: Floats) -> Floats:

@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe_orbit.uniform import Floats, normals, uniforms
 
 BATCH = 32  # proposals at a time
@@ -30,8 +30,8 @@ def real_direction(costs: Floats, random: dp.Random) -> Floats:
         costs: none negative, the smallest zero.
         random: where the randomness comes from.
 
-    >>> from dpframe.noise import Keystream
-    >>> real_direction(np.array([0.0, 1e12]), dp.Random(Keystream.insecure(7))).round(3).tolist()
+    >>> from dpframe.testing import seeded
+    >>> real_direction(np.array([0.0, 1e12]), seeded(7)).round(3).tolist()
     [-1.0, 0.0]
     """
     dim, b = len(costs), envelope(costs)

@@ -20,7 +20,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe_orbit.uniform import Floats, uniforms
 
 ERROR = 2.0**-50

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe_orbit.direction import complex_direction
 from dpframe_orbit.lift import eigenvectors
 from dpframe_orbit.past import draw_pattern

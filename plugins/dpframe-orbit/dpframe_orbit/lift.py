@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe_orbit.pattern import Floats, Pattern
 
 Complex = NDArray[np.complex128]

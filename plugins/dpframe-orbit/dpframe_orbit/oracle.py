@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
-import dpframe as dp
-from dpframe.postprocess import TopSubspace
+import dpframe.plugin as dp
 from dpframe_orbit import theory
 from dpframe_orbit.bingham import Bingham
 from dpframe_orbit.orbit import Orbit
@@ -41,7 +40,7 @@ class UnitaryOrbits(dp.BoundOracle):
             return list(_of_orbit(plan, step, gammas))
         if isinstance(action, Bingham):
             return [_directions(plan, step, gammas)]
-        if isinstance(action, TopSubspace) and isinstance(action.of, dp.Ref):
+        if isinstance(action, dp.postprocess.TopSubspace) and isinstance(action.of, dp.Ref):
             return list(_components(plan, action.of.name, action.k, gammas))
         return []
 

@@ -8,8 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-import dpframe as dp
-from dpframe import sensitivity, validators
+import dpframe.plugin as dp
 from dpframe_orbit import grid
 from dpframe_orbit.pattern import Floats
 
@@ -20,8 +19,8 @@ SMALLEST = 5e-324
 
 def check_bits(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     """Bits of the grid that leave a use for the release and a bound for its slack."""
-    if not validators.is_int(value) or not GRID_BITS[0] <= value <= GRID_BITS[1]:
-        raise validators.refuse(owner, attribute.name, f"an integer from {GRID_BITS[0]} to {GRID_BITS[1]}", value)
+    if not dp.validators.is_int(value) or not GRID_BITS[0] <= value <= GRID_BITS[1]:
+        raise dp.validators.refuse(owner, attribute.name, f"an integer from {GRID_BITS[0]} to {GRID_BITS[1]}", value)
 
 
 def refuse_centred(name: str, rows: dp.Rows) -> None:
@@ -73,8 +72,8 @@ class Orbit(dp.Mechanism):
     draws_depend_on_data = True
 
     spectrum: Any = dp.input(dp.Spectrum)
-    real: bool = attrs.field(default=True, validator=validators.boolean)
-    as_printed: bool = attrs.field(default=False, validator=validators.boolean)
+    real: bool = attrs.field(default=True, validator=dp.validators.boolean)
+    as_printed: bool = attrs.field(default=False, validator=dp.validators.boolean)
     bits: int = attrs.field(default=16, validator=check_bits)
 
     def output(self, rows: dp.Rows) -> type[dp.Kind]:
@@ -115,10 +114,10 @@ class Orbit(dp.Mechanism):
     def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
         """How far the score ⟨M, H⟩ falls below its best per two real dimensions of the orbit, to first order."""
         if not isinstance(self.spectrum, dp.Spectrum):
-            one_row = sensitivity.score(attrs.evolve(rows, neighbors="add-remove"))
+            one_row = dp.sensitivity.score(attrs.evolve(rows, neighbors="add-remove"))
             if self.as_printed:
                 return {"score, per λ₁": 4 * rows.step**2 * one_row / level}
-            return {"score, per λ₁ − λ_d": rows.step**2 * sensitivity.score(rows) / level}
+            return {"score, per λ₁ − λ_d": rows.step**2 * dp.sensitivity.score(rows) / level}
         values = self._eigenvalues(rows.known_dim)
         return {"score": float(values[0] - values[-1]) * rows.step**2 / self._strength(rows, level)}
 
@@ -161,9 +160,9 @@ class Orbit(dp.Mechanism):
     def _strength(self, rows: dp.Rows, level: float) -> float:
         """κ·(λ_1 − λ_d) in lattice units, for a spectrum that is known by now."""
         if not self.as_printed:
-            return level / (sensitivity.score(rows) + 2 * SOLVER_ERROR)
+            return level / (dp.sensitivity.score(rows) + 2 * SOLVER_ERROR)
         values = self._eigenvalues(rows.known_dim)
-        one_row = sensitivity.score(attrs.evolve(rows, neighbors="add-remove"))
+        one_row = dp.sensitivity.score(attrs.evolve(rows, neighbors="add-remove"))
         return level / (4 * one_row) * float(1.0 - values[-1] / max(values[0], SMALLEST))
 
     def _value(self, drawn: Any, smallest: float, width: float, rows: dp.Rows) -> dp.Kind:

@@ -21,7 +21,7 @@ from contextlib import nullcontext
 
 import attrs
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe_orbit.pattern import Chain, Floats, Pattern
 
 BLOCK = 1 << 17  # words at a time; a second thread pays from there on

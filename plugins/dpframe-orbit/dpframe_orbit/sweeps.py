@@ -23,7 +23,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from dpframe.jit import compiled
+import dpframe.plugin as dp
 from dpframe_orbit.pattern import Chain, Floats
 
 Words = NDArray[np.uint64]
@@ -39,7 +39,7 @@ _WORDS = types.Array(types.uint64, 2, "C", readonly=True)
 _CHAIN = types.NamedTuple((_VECTOR, _VECTOR, _INTEGERS, _INTEGERS, _VECTOR), Chain)  # type: ignore[no-untyped-call]
 
 
-@compiled(types.float64, types.float64, types.float64, types.uint64)
+@dp.compiled(types.float64, types.float64, types.float64, types.uint64)
 def depth(low: float, high: float, rate: float, word: np.uint64) -> float:
     """The depth of density ∝ e^{−rate·y} on [low, high] that belongs to a word."""
     width = high - low
@@ -61,7 +61,7 @@ def depth(low: float, high: float, rate: float, word: np.uint64) -> float:
     return min(low - math.log(mass * rest + math.exp(-tilt)) / rate, high)
 
 
-@compiled(_DEPTHS, _VECTOR, types.int64, types.int64)
+@dp.compiled(_DEPTHS, _VECTOR, types.int64, types.int64)
 def bounds(depths: Floats, gaps: Floats, j: int, column: int) -> tuple[float, float]:
     """The interval of one depth given the others."""
     low = depths[j + 1, column]
@@ -73,7 +73,7 @@ def bounds(depths: Floats, gaps: Floats, j: int, column: int) -> tuple[float, fl
     return low, max(low, high)  # rounding may cross the ends of an interval that is next to nothing
 
 
-@compiled(_DEPTHS, _CHAIN, _WORDS)
+@dp.compiled(_DEPTHS, _CHAIN, _WORDS)
 def monotone(depths: Floats, chain: Chain, words: Words) -> None:
     """Sweep a pattern, one sweep for each row of words, the last row first."""
     for time in range(words.shape[0] - 1, -1, -1):
@@ -83,7 +83,7 @@ def monotone(depths: Floats, chain: Chain, words: Words) -> None:
             depths[j, column] = depth(low, high, chain.rates[j], words[time, i])
 
 
-@compiled(_DEPTHS, _DEPTHS, _CHAIN)
+@dp.compiled(_DEPTHS, _DEPTHS, _CHAIN)
 def expected_disagreements(first: Floats, second: Floats, chain: Chain) -> tuple[float, float]:
     """About how many entries a coalescing sweep leaves different, and the largest distance of the two patterns."""
     expected, largest = 0.0, 0.0
@@ -97,7 +97,7 @@ def expected_disagreements(first: Floats, second: Floats, chain: Chain) -> tuple
     return expected, largest
 
 
-@compiled(_DEPTHS, _DEPTHS, _CHAIN, _WORDS)
+@dp.compiled(_DEPTHS, _DEPTHS, _CHAIN, _WORDS)
 def coalescing(first: Floats, second: Floats, chain: Chain, words: Words) -> int:
     """Sweep two patterns, `first` nowhere deeper, until an entry differs; uniform number n of entry i is words[n, i].
 

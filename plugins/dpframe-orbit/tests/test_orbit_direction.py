@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-import dpframe as dp
-from dpframe.noise import Keystream
+from dpframe.testing import seeded
 from dpframe_orbit import direction
 from dpframe_orbit.direction import complex_direction, envelope, log_acceptance, real_direction
 from dpframe_orbit.pattern import Floats
@@ -62,7 +61,7 @@ COSTS = [[0.0, 2.0], [3.0, 0.0], [0.0, 40.0], [0.0, 1.0, 3.0], [5.0, 0.0, 2.0], 
 
 @pytest.mark.parametrize("costs", COSTS, ids=str)
 def test_real_marginals_are_exact(costs: list[float]) -> None:
-    random = dp.Random(Keystream.insecure(1))
+    random = seeded(1)
     drawn = np.array([real_direction(np.array(costs), random) for _ in range(DRAWS)])
     seen = np.arccos(drawn[:, 0]) if len(costs) == 2 else drawn[:, 0]
     assert stats.kstest(seen, real_marginal(costs)).pvalue > FALSE_ALARM
@@ -71,7 +70,7 @@ def test_real_marginals_are_exact(costs: list[float]) -> None:
 
 @pytest.mark.parametrize("costs", COSTS, ids=str)
 def test_complex_marginals_are_exact(costs: list[float]) -> None:
-    random = dp.Random(Keystream.insecure(2))
+    random = seeded(2)
     drawn = np.array([complex_direction(np.array(costs), random) for _ in range(DRAWS)])
     seen = np.abs(drawn[:, 0]) ** 2
     assert stats.kstest(seen, complex_marginal(costs)).pvalue > FALSE_ALARM
@@ -82,7 +81,7 @@ def test_complex_marginals_are_exact(costs: list[float]) -> None:
 
 def test_the_mean_square_that_a_wrong_exponent_misses() -> None:
     """At d = 2 with costs 0 and 2: 0.723; the law of an inverted acceptance ratio has 0.896."""
-    random = dp.Random(Keystream.insecure(3))
+    random = seeded(3)
     squares = np.array([real_direction(np.array([0.0, 2.0]), random)[0] ** 2 for _ in range(DRAWS)])
     exact = (1 + special.iv(1, 1.0) / special.iv(0, 1.0)) / 2
     assert 0.723 == pytest.approx(exact, abs=5e-4)
@@ -115,14 +114,14 @@ def test_a_useful_share_of_proposals_is_accepted(dim: int, strength: float, monk
         return found
 
     monkeypatch.setattr(direction, "log_acceptance", watched)
-    random = dp.Random(Keystream.insecure(4))
+    random = seeded(4)
     for _ in range(50):
         real_direction(np.linspace(0, strength, dim), random)
     assert 0.05 < np.mean(seen) <= 1.0
 
 
 def test_normals_and_uniforms_of_words() -> None:
-    words = dp.Random(Keystream.insecure(5)).words(50_000)
+    words = seeded(5).words(50_000)
     assert stats.kstest(uniforms(words), "uniform").pvalue > FALSE_ALARM
     assert stats.kstest(normals(words), "norm").pvalue > FALSE_ALARM
     assert stats.kstest(1.05 * normals(words), "norm").pvalue < FALSE_ALARM

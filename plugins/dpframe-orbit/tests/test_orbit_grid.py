@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import dpframe as dp
-from dpframe.noise import Keystream
+import dpframe.plugin as dp
+from dpframe.testing import seeded
 from dpframe_orbit import grid
 
 FALSE_ALARM = 1e-6
 
 
 def random_of(seed: int) -> dp.Random:
-    return dp.Random(Keystream.insecure(seed))
+    return seeded(seed)
 
 
 def test_rounding_is_to_a_neighbour_and_right_in_the_mean() -> None:

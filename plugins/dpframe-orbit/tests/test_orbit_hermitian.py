@@ -11,8 +11,8 @@ from mpmath import mp, mpf
 from numpy.typing import NDArray
 from scipy import stats
 
-import dpframe as dp
-from dpframe.noise import Keystream
+import dpframe.plugin as dp
+from dpframe.testing import seeded
 from dpframe_orbit import grid
 from dpframe_orbit.hermitian import draw_hermitian
 from dpframe_orbit.lift import eigenvectors
@@ -24,7 +24,7 @@ Complex = NDArray[np.complex128]
 
 
 def random_of(seed: int) -> dp.Random:
-    return dp.Random(Keystream.insecure(seed))
+    return seeded(seed)
 
 
 def turned(gammas: Floats, seed: int = 0) -> tuple[Floats, Floats]:

@@ -11,9 +11,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-import dpframe as dp
-from dpframe.lattice import RADIUS
-from dpframe.noise import Keystream
+import dpframe.plugin as dp
+from dpframe.testing import seeded
 from dpframe_orbit import Bingham, Orbit
 from dpframe_orbit.orbit import SOLVER_ERROR
 
@@ -28,7 +27,7 @@ def promise(dim: int, relation: str = "add-remove", contributions: int = 1) -> d
 
 def private(moment: Floats, relation: str = "add-remove") -> dp.PrivateData:
     """Data with this second moment, in units of the squared norm of a row."""
-    integers = np.rint(moment * RADIUS**2).astype(np.int64)
+    integers = np.rint(moment * dp.lattice.RADIUS**2).astype(np.int64)
     return dp.PrivateData(promise(len(moment), relation), statistics={dp.Moment(): {"moment": integers}})
 
 
@@ -50,13 +49,15 @@ def plan(*steps: dp.Step, relation: str = "add-remove", epsilon: float = 1.0, **
 @pytest.mark.parametrize("contributions", [1, 3])
 def test_strength_is_the_level_over_the_spread_of_scores(relation: str, contributions: int) -> None:
     rows = promise(4, relation, contributions)
-    spread = contributions * (2 if relation == "replace" else 1) * RADIUS**2
+    spread = contributions * (2 if relation == "replace" else 1) * dp.lattice.RADIUS**2
     orbit = Orbit(spectrum=[3.0, 2.0, 1.0, 1.0])
     assert 0.7 / (spread + 2 * SOLVER_ERROR) == pytest.approx(orbit._strength(rows, 0.7), rel=1e-15)
     assert 0.35 / (spread + 2 * SOLVER_ERROR) == pytest.approx(Bingham(k=2)._rate(rows, 0.7), rel=1e-15)
     # As printed: κ = level/(4λ_1), whatever the relation; here times λ_1 − λ_d = 2.
     printed = Orbit(spectrum=[3.0, 2.0, 1.0, 1.0], as_printed=True)
-    assert 0.7 / 12 * 2 / (contributions * RADIUS**2) == pytest.approx(printed._strength(rows, 0.7), rel=1e-15)
+    assert 0.7 / 12 * 2 / (contributions * dp.lattice.RADIUS**2) == pytest.approx(
+        printed._strength(rows, 0.7), rel=1e-15
+    )
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -76,7 +77,7 @@ def log_partition(moment: Floats, strength: float) -> float:
 
 def log_ratios(mechanism: Orbit, one: Floats, other: Floats, relation: str, level: float) -> Floats:
     """Exact log-likelihood ratios of neighbours over a grid of the orbit, at d = 2."""
-    strength = mechanism._strength(promise(2, relation), level) * RADIUS**2
+    strength = mechanism._strength(promise(2, relation), level) * dp.lattice.RADIUS**2
     partition = [log_partition(moment, strength) for moment in (one, other)]
     found = []
     for angle in np.linspace(0.0, math.pi, 21):
@@ -126,7 +127,7 @@ def test_an_audit_finds_half_of_the_claim() -> None:
     background = np.diag([0.0, 3.0])
     counts = []
     for seed, moment in enumerate((background + np.diag([1.0, 0.0]), background)):
-        data, random = private(moment), dp.Random(Keystream.insecure(seed))
+        data, random = private(moment), seeded(seed)
         values = (Orbit(spectrum=[1.0]).release(data, level, random.child(str(i))) for i in range(trials))
         counts.append(sum(value.array[0, 0] > 0.75 for value in values))
     low = stats.beta.ppf(FALSE_ALARM / 2, counts[0], trials - counts[0] + 1)
@@ -244,7 +245,7 @@ def test_directions_are_orthonormal_and_near_the_truth() -> None:
 
 def test_signs_of_directions_are_random() -> None:
     """Otherwise the sign would be a function of the data that no level pays for."""
-    data, random = private(np.diag([50.0, 0.0, 0.0])), dp.Random(Keystream.insecure(1))
+    data, random = private(np.diag([50.0, 0.0, 0.0])), seeded(1)
     signs = [np.sign(Bingham().release(data, 1.0, random.child(str(i))).array[0, 0]) for i in range(200)]
     assert 60 < sum(sign > 0 for sign in signs) < 140  # outside with a probability below 1e-7
 
@@ -291,7 +292,7 @@ def test_last_bits_tell_neighbours_apart_before_rounding_and_nothing_after_it() 
     moments = [values.T @ values, values[1:].T @ values[1:]]
     raw, released = [], []
     for seed, moment in enumerate(moments):
-        data, random = private(moment), dp.Random(Keystream.insecure(seed))
+        data, random = private(moment), seeded(seed)
         target = data.moment.astype(np.float64) * Bingham()._rate(data.rows, level)
         eigenvalues, basis = np.linalg.eigh(target)
         raw.append(

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dpframe as dp
-from dpframe.lattice import RADIUS
-from dpframe.noise import Keystream
+import dpframe.plugin as dp
+from dpframe.testing import seeded
 from dpframe_orbit import Bingham, Orbit, theory
 
 GAMMAS = [9000.0, 7000.0, 5000.0, 800.0, 600.0, 400.0, 200.0, 0.0]
@@ -27,7 +26,7 @@ def simulated(built: dp.Plan, draws: int) -> dict[str, Any]:
     integers = np.diag(np.rint(np.array(GAMMAS) / bound.rows.step**2)).astype(np.int64)
     data = dp.PrivateData(bound.rows, statistics={dp.Moment(): {"moment": integers}})
     step, mechanism = bound.releases[0]
-    random = dp.Random(Keystream.insecure(1))
+    random = seeded(1)
     level = bound.pricing.levels[step.name]
     return {
         "values": [mechanism.release(data, level, random.child(str(i))).array for i in range(draws)],
@@ -115,7 +114,7 @@ def test_kappa_in_the_units_of_the_data() -> None:
     kappa = 0.5 / (2 * 9.0)
     assert kappa == pytest.approx(Orbit(spectrum=[1.0])._strength(rows, 0.5) / rows.step**2, rel=1e-3)
     assert kappa / 2 == pytest.approx(Bingham(k=2)._rate(rows, 0.5) / rows.step**2, rel=1e-3)
-    assert RADIUS == pytest.approx(rows.length / rows.step, rel=1e-4)
+    assert dp.lattice.RADIUS == pytest.approx(rows.length / rows.step, rel=1e-4)
 
 
 # -- theory ----------------------------------------------------------------------------------------------------------

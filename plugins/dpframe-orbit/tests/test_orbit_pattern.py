@@ -14,8 +14,7 @@ import pytest
 from mpmath import mp
 from scipy import stats
 
-import dpframe as dp
-from dpframe.noise import Keystream
+from dpframe.testing import seeded
 from dpframe_orbit.past import before_the_last_sweep, draw_pattern, last_sweep, next_horizon
 from dpframe_orbit.pattern import Floats, Pattern
 
@@ -79,7 +78,7 @@ def test_mean_and_variance_of_the_score_are_those_of_the_closed_form(name: str) 
     mean, variance, _, fourth = cumulants(gammas, spectrum, kappa)
     draws = math.ceil((8.0 / (0.03 * kappa * math.sqrt(variance))) ** 2)
     pattern = Pattern.below(np.array(spectrum))
-    root = dp.Random(Keystream.insecure(1))
+    root = seeded(1)
     rates = rates_of(kappa * gammas)
     scores = np.array(
         [score(pattern, draw_pattern(pattern, rates, root.child(str(i))).depths, gammas) for i in range(draws)]
@@ -144,7 +143,7 @@ def test_every_start_stays_between_the_extremes_and_interlaces(spectrum: list[fl
 
     pattern = Pattern.below(np.array(spectrum))
     rates = rates_of([6.0, 3.0, 2.0, 1.0, 0.0])
-    root = dp.Random(Keystream.insecure(3))
+    root = seeded(3)
     low, high = pattern.shallowest(), pattern.deepest()
     middle = draw_pattern(pattern, rates, root.child("start")).depths
     for _ in range(100):
@@ -163,7 +162,7 @@ def test_every_start_stays_between_the_extremes_and_interlaces(spectrum: list[fl
 def test_the_update_of_one_entry_has_the_truncated_exponential_law(rate: float) -> None:
     from dpframe_orbit.sweeps import depth
 
-    words = dp.Random(Keystream.insecure(5)).words(20_000)
+    words = seeded(5).words(20_000)
     low, width = 0.25, 0.5
     found = np.array([depth(low, low + width, rate, word) for word in words])
 
@@ -179,7 +178,7 @@ def test_the_update_of_one_entry_is_computed_to_the_last_digits(tilt: float) -> 
     from dpframe_orbit.sweeps import depth
 
     words = [0, 1, 2**40, 2**60, 2**63, 2**63 + 2**61, 2**64 - 2**50, 2**64 - 1]
-    words += dp.Random(Keystream.insecure(8)).words(200).tolist()
+    words += seeded(8).words(200).tolist()
     width = 0.25
     with mp.workdps(50):
         for word in words:
@@ -221,7 +220,7 @@ def test_the_last_sweep_disagrees_as_often_as_overlap_and_hull_say(rate: float) 
     predicted = 1.0 - mass(max(lows), min(highs)) / mass(min(lows), max(highs))
     chain = pattern.chain(rates)
     trials, levels = 150_000, 128
-    stream = dp.Random(Keystream.insecure(11))
+    stream = seeded(11)
     outcomes = []
     for _ in range(trials // 1000):
         for words in stream.words(1000 * levels * 3).reshape(1000, levels, 3):
@@ -247,7 +246,7 @@ def test_the_coalescing_update_has_the_law_of_the_monotone_one(rate: float) -> N
     start = pattern.shallowest()
     start[2, 1:3] = 0.10, 0.05
     chain = pattern.chain(np.array([0.0, rate, 0.0, 0.0]))
-    stream, found = dp.Random(Keystream.insecure(12)), []
+    stream, found = seeded(12), []
     for words in stream.words(20_000 * 64 * 3).reshape(20_000, 64, 3):
         depths, copy = start.copy(), start.copy()
         coalescing(depths, copy, chain, words)
@@ -265,7 +264,7 @@ def test_a_sweep_that_runs_out_of_uniforms_reads_more_of_the_same() -> None:
     rates = np.array([0.0, 5000.0, 0.0, 0.0])
     deep = pattern.shallowest()
     deep[2, 1] = 0.2  # 1000 scales from the end of the range: a thousand points fall outside before one does not
-    assert last_sweep(pattern, rates, dp.Random(Keystream.insecure(1)), deep, deep.copy()) is not None
+    assert last_sweep(pattern, rates, seeded(1), deep, deep.copy()) is not None
 
 
 # -- keyed randomness ------------------------------------------------------------------------------------------------
@@ -276,7 +275,7 @@ def test_the_draw_is_the_same_for_every_horizon(spectrum: list[float]) -> None:
     pattern = Pattern.below(np.array(spectrum))
     rates = rates_of([6.0, 3.0, 2.0, 1.0, 0.0])
     for seed in range(20):
-        random = dp.Random(Keystream.insecure(seed))
+        random = seeded(seed)
         draws = [draw_pattern(pattern, rates, random, horizon=first) for first in (4, 32, 333, 5000)]
         assert 5000 == draws[-1].horizon > draws[0].horizon
         for draw in draws[1:]:
@@ -287,7 +286,7 @@ def test_sweeps_at_the_same_time_use_the_same_uniforms_whatever_the_horizon() ->
     from dpframe_orbit.sweeps import monotone
 
     pattern, rates = Pattern.below(np.array([1.0, 0.5, 0.0, 0.0])), rates_of([2.0, 1.5, 1.0, 0.0])
-    random = dp.Random(Keystream.insecure(2))
+    random = seeded(2)
     longer, _ = before_the_last_sweep(pattern, rates, random, 40)
     uniforms = random.child("sweeps")
     uniforms.seek(0)
@@ -300,7 +299,7 @@ def test_sweeps_at_the_same_time_use_the_same_uniforms_whatever_the_horizon() ->
 
 def test_draws_of_different_streams_differ_and_of_the_same_stream_do_not() -> None:
     pattern, rates = Pattern.below(np.array([1.0, 0.5, 0.0, 0.0])), rates_of([2.0, 1.5, 1.0, 0.0])
-    first, again, other = (draw_pattern(pattern, rates, dp.Random(Keystream.insecure(s))).depths for s in (1, 1, 2))
+    first, again, other = (draw_pattern(pattern, rates, seeded(s)).depths for s in (1, 1, 2))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
 
@@ -317,9 +316,9 @@ def test_the_next_horizon_grows_with_what_is_left_of_the_distance() -> None:
 
 SCRIPT = """
 import numpy as np, dpframe as dp
-from dpframe.noise import Keystream
+from dpframe.testing import seeded
 from dpframe_orbit.hermitian import draw_hermitian
-draw = draw_hermitian(np.diag([3.0, 2.0, 1.0]), np.array([1.0, 0.5, 0.0]), dp.Random(Keystream.insecure(1)))
+draw = draw_hermitian(np.diag([3.0, 2.0, 1.0]), np.array([1.0, 0.5, 0.0]), seeded(1))
 print(draw.shape)
 """
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import attrs
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe_pld.composition import delta_of, epsilon_of
 from dpframe_pld.mixture import SUPPORTED, Mixture
 

@@ -12,10 +12,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-import dpframe as dp
-from dpframe.losses import Approx, BoundedRange, Gaussian, Laplace, Pure
+import dpframe.plugin as dp
 
-SUPPORTED = (Gaussian, Laplace, Pure, BoundedRange, Approx)
+SUPPORTED = (dp.losses.Gaussian, dp.losses.Laplace, dp.losses.Pure, dp.losses.BoundedRange, dp.losses.Approx)
 
 Group = tuple[tuple[float, int], ...]  # levels above zero with how often each occurs, in increasing order
 
@@ -44,13 +43,13 @@ class Mixture:
         mus, failures = [], []
         for loss in losses:
             match loss:
-                case Gaussian():
+                case dp.losses.Gaussian():
                     mus.append(loss.mu)
-                case Laplace():
+                case dp.losses.Laplace():
                     laplace[loss.epsilon] += 1
-                case Pure() | BoundedRange():
+                case dp.losses.Pure() | dp.losses.BoundedRange():
                     response[loss.epsilon] += 1
-                case Approx():
+                case dp.losses.Approx():
                     response[loss.epsilon] += 1
                     failures.append(loss.delta)
                 case _:

@@ -12,8 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-import dpframe as dp
-from dpframe.losses import ZCDP, Approx, BoundedRange, Gaussian, Laplace, ModelBased, Pure
+import dpframe.plugin as dp
 from dpframe_pld import PldAccountant
 
 PLD = dp.accountant("pld")
@@ -21,16 +20,20 @@ ROUNDING = 1 + 1e-7  # rounding, and batches that are cut differently
 
 
 def scaled(loss: dp.PrivacyLoss, factor: float) -> dp.PrivacyLoss:
-    field = "mu" if isinstance(loss, Gaussian) else "epsilon"
+    field = "mu" if isinstance(loss, dp.losses.Gaussian) else "epsilon"
     return attrs.evolve(loss, **{field: getattr(loss, field) * factor})
 
 
 levels = st.floats(math.log(1e-4), math.log(3.0)).map(math.exp)
 deltas = st.floats(math.log(1e-14), math.log(0.3)).map(math.exp)
 bounded = st.one_of(
-    st.builds(Laplace, epsilon=levels), st.builds(Pure, epsilon=levels), st.builds(BoundedRange, epsilon=levels)
+    st.builds(dp.losses.Laplace, epsilon=levels),
+    st.builds(dp.losses.Pure, epsilon=levels),
+    st.builds(dp.losses.BoundedRange, epsilon=levels),
 )
-any_loss = st.one_of(bounded, st.builds(Gaussian, mu=levels), st.builds(Approx, epsilon=levels, delta=st.just(1e-15)))
+any_loss = st.one_of(
+    bounded, st.builds(dp.losses.Gaussian, mu=levels), st.builds(dp.losses.Approx, epsilon=levels, delta=st.just(1e-15))
+)
 mixtures = st.lists(any_loss, min_size=1, max_size=7)
 
 
@@ -45,13 +48,13 @@ def test_it_is_installed_by_name() -> None:
 @pytest.mark.parametrize(
     ("loss", "accepted"),
     [
-        (Gaussian(mu=1.0), True),
-        (Laplace(epsilon=1.0), True),
-        (Pure(epsilon=1.0), True),
-        (BoundedRange(epsilon=1.0), True),
-        (Approx(epsilon=1.0, delta=1e-6), True),
-        (ZCDP(rho=1.0), False),
-        (ModelBased(loss=Pure(epsilon=1.0), model="m", failure="f"), False),
+        (dp.losses.Gaussian(mu=1.0), True),
+        (dp.losses.Laplace(epsilon=1.0), True),
+        (dp.losses.Pure(epsilon=1.0), True),
+        (dp.losses.BoundedRange(epsilon=1.0), True),
+        (dp.losses.Approx(epsilon=1.0, delta=1e-6), True),
+        (dp.losses.ZCDP(rho=1.0), False),
+        (dp.losses.ModelBased(loss=dp.losses.Pure(epsilon=1.0), model="m", failure="f"), False),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -59,7 +62,7 @@ def test_losses_without_a_dominating_pair_are_refused_by_name(loss: dp.PrivacyLo
     assert accepted == PLD.supports(loss)
     if not accepted:
         with pytest.raises(dp.PlanError, match=f"'pld' cannot compose {type(loss).__name__} losses"):
-            PLD.epsilon([Pure(epsilon=1.0), loss], 1e-6)
+            PLD.epsilon([dp.losses.Pure(epsilon=1.0), loss], 1e-6)
         with pytest.raises(dp.PlanError, match=f"'pld' cannot compose {type(loss).__name__} losses"):
             PLD.delta([loss], 1.0)
 
@@ -67,20 +70,28 @@ def test_losses_without_a_dominating_pair_are_refused_by_name(loss: dp.PrivacyLo
 @pytest.mark.parametrize("delta", [-1e-9, 1.0, math.nan, math.inf])
 def test_deltas_that_are_none_are_refused(delta: float) -> None:
     with pytest.raises(dp.PlanError, match="delta"):
-        PLD.epsilon([Pure(epsilon=1.0)], delta)
+        PLD.epsilon([dp.losses.Pure(epsilon=1.0)], delta)
 
 
 @pytest.mark.parametrize("epsilon", [-1e-9, math.nan, -math.inf])
 def test_epsilons_that_are_none_are_refused(epsilon: float) -> None:
     with pytest.raises(dp.PlanError, match="epsilon must be a number of at least 0"):
-        PLD.delta([Pure(epsilon=1.0)], epsilon)
+        PLD.delta([dp.losses.Pure(epsilon=1.0)], epsilon)
 
 
 # -- closed forms ----------------------------------------------------------------------------------------------------
 
 
 def test_without_losses_nothing_is_spent() -> None:
-    for nothing in ([], [Gaussian(mu=0.0), Laplace(epsilon=0.0), Pure(epsilon=0.0), Approx(epsilon=0.0, delta=0.0)]):
+    for nothing in (
+        [],
+        [
+            dp.losses.Gaussian(mu=0.0),
+            dp.losses.Laplace(epsilon=0.0),
+            dp.losses.Pure(epsilon=0.0),
+            dp.losses.Approx(epsilon=0.0, delta=0.0),
+        ],
+    ):
         assert 0.0 == PLD.epsilon(nothing, 0.0) == PLD.epsilon(nothing, 1e-6)
         assert 0.0 == PLD.delta(nothing, 0.0) == PLD.delta(nothing, 1.0)
 
@@ -88,27 +99,30 @@ def test_without_losses_nothing_is_spent() -> None:
 @pytest.mark.parametrize("mu", [1e-3, 0.1, 1.0, 20.0])
 @pytest.mark.parametrize("delta", [0.0, 1e-12, 1e-6, 0.1])
 def test_gaussian_losses_alone_are_exact(mu: float, delta: float) -> None:
-    losses = [Gaussian(mu=0.6 * mu), Gaussian(mu=0.8 * mu)]
+    losses = [dp.losses.Gaussian(mu=0.6 * mu), dp.losses.Gaussian(mu=0.8 * mu)]
     assert dp.accountant("gdp").epsilon(losses, delta) == PLD.epsilon(losses, delta)
     assert dp.accountant("gdp").delta(losses, 1.0) == PLD.delta(losses, 1.0)
 
 
-@pytest.mark.parametrize("losses", [[Pure(epsilon=0.1)] * 7, [Laplace(epsilon=0.1), BoundedRange(epsilon=1 / 3)]])
+@pytest.mark.parametrize(
+    "losses",
+    [[dp.losses.Pure(epsilon=0.1)] * 7, [dp.losses.Laplace(epsilon=0.1), dp.losses.BoundedRange(epsilon=1 / 3)]],
+)
 def test_at_delta_zero_bounded_losses_add_up(losses: list[dp.PrivacyLoss]) -> None:
     total = dp.accountant("pure").epsilon(losses, 0.0)
     assert total == PLD.epsilon(losses, 0.0)
     assert 0.0 == PLD.delta(losses, total)
     assert PLD.delta(losses, math.nextafter(total, 0.0)) > 0.0
-    assert math.inf == PLD.epsilon([*losses, Gaussian(mu=1e-3)], 0.0)
+    assert math.inf == PLD.epsilon([*losses, dp.losses.Gaussian(mu=1e-3)], 0.0)
 
 
 @pytest.mark.parametrize("epsilon", [1e-9, 0.3, 5.0, 800.0])
 @pytest.mark.parametrize("delta", [1e-12, 1e-3, 0.2, 0.6])
-@pytest.mark.parametrize("kind", [Laplace, Pure])
+@pytest.mark.parametrize("kind", [dp.losses.Laplace, dp.losses.Pure])
 def test_a_single_bounded_loss_has_a_closed_form(kind: type[dp.PrivacyLoss], epsilon: float, delta: float) -> None:
     def curve(at: mpf) -> mpf:
         e = mpf(epsilon)
-        return 1 - mp.exp((at - e) / 2) if kind is Laplace else (1 - mp.exp(at - e)) / (1 + mp.exp(-e))
+        return 1 - mp.exp((at - e) / 2) if kind is dp.losses.Laplace else (1 - mp.exp(at - e)) / (1 + mp.exp(-e))
 
     with mp.workdps(50):
         loss = kind(epsilon=epsilon)  # type: ignore[call-arg]
@@ -120,29 +134,29 @@ def test_a_single_bounded_loss_has_a_closed_form(kind: type[dp.PrivacyLoss], eps
 
 
 def test_an_approximate_loss_costs_what_it_says_and_cannot_be_had_for_less() -> None:
-    one = Approx(epsilon=0.5, delta=1e-6)
+    one = dp.losses.Approx(epsilon=0.5, delta=1e-6)
     assert 0.5 == PLD.epsilon([one], 1e-6)
     assert 1e-6 == PLD.delta([one], 0.5) == PLD.delta([one], math.inf)
     assert math.inf == PLD.epsilon([one], 0.999e-6) == PLD.epsilon([one, one], 1e-6)
-    ten = [Approx(epsilon=0.5, delta=1e-7)] * 10
+    ten = [dp.losses.Approx(epsilon=0.5, delta=1e-7)] * 10
     assert PLD.epsilon(ten, 1e-6) <= 5.0
     assert PLD.delta(ten, 5.0) == pytest.approx(1 - (1 - 1e-7) ** 10, rel=1e-8)
-    assert math.inf == PLD.epsilon([Approx(epsilon=0.1, delta=0.5)] * 100, 0.99)
-    assert 1.0 == PLD.delta([Approx(epsilon=0.1, delta=0.5)] * 100, 20.0)
-    without_failure = [Approx(epsilon=0.5, delta=0.0)] * 10
-    assert PLD.epsilon([Pure(epsilon=0.5)] * 10, 1e-6) == PLD.epsilon(without_failure, 1e-6)
+    assert math.inf == PLD.epsilon([dp.losses.Approx(epsilon=0.1, delta=0.5)] * 100, 0.99)
+    assert 1.0 == PLD.delta([dp.losses.Approx(epsilon=0.1, delta=0.5)] * 100, 20.0)
+    without_failure = [dp.losses.Approx(epsilon=0.5, delta=0.0)] * 10
+    assert PLD.epsilon([dp.losses.Pure(epsilon=0.5)] * 10, 1e-6) == PLD.epsilon(without_failure, 1e-6)
 
 
 def test_a_bounded_range_counts_as_pure_and_never_also_as_concentrated() -> None:
     for delta in (1e-3, 1e-6):
-        mixed = [Gaussian(mu=0.2), BoundedRange(epsilon=0.1), BoundedRange(epsilon=0.3)]
-        pure = [Gaussian(mu=0.2), Pure(epsilon=0.1), Pure(epsilon=0.3)]
+        mixed = [dp.losses.Gaussian(mu=0.2), dp.losses.BoundedRange(epsilon=0.1), dp.losses.BoundedRange(epsilon=0.3)]
+        pure = [dp.losses.Gaussian(mu=0.2), dp.losses.Pure(epsilon=0.1), dp.losses.Pure(epsilon=0.3)]
         assert PLD.epsilon(pure, delta) == PLD.epsilon(mixed, delta)
 
 
 @pytest.mark.parametrize("level", [1e-150, 1e-12, 1e3, 1e12, 1e150])
 def test_levels_of_all_sizes_are_answered(level: float) -> None:
-    losses = [Gaussian(mu=level), Laplace(epsilon=level), *[Pure(epsilon=level / 8)] * 3]
+    losses = [dp.losses.Gaussian(mu=level), dp.losses.Laplace(epsilon=level), *[dp.losses.Pure(epsilon=level / 8)] * 3]
     for delta in (1e-300, 1e-6, 0.5):
         epsilon = PLD.epsilon(losses, delta)
         assert 0.0 <= epsilon < math.inf
@@ -199,7 +213,11 @@ def test_epsilon_falls_with_delta_and_delta_with_epsilon(
 @settings(max_examples=60, deadline=None)
 @given(losses=mixtures, delta=deltas)
 @example(
-    losses=[Laplace(epsilon=1.0), Laplace(epsilon=math.exp(-3.5)), Gaussian(mu=math.exp(-7.46875))],
+    losses=[
+        dp.losses.Laplace(epsilon=1.0),
+        dp.losses.Laplace(epsilon=math.exp(-3.5)),
+        dp.losses.Gaussian(mu=math.exp(-7.46875)),
+    ],
     delta=math.exp(-32),
 )  # whose tilts must agree: rough ones gave 1.8e-6
 def test_epsilon_and_delta_are_inverse(losses: list[dp.PrivacyLoss], delta: float) -> None:
@@ -218,9 +236,13 @@ def test_bounded_losses_never_cost_more_than_their_sum(losses: list[dp.PrivacyLo
 
 
 @settings(max_examples=40, deadline=None)
-@given(losses=st.lists(st.one_of(bounded, st.builds(Gaussian, mu=levels)), min_size=1, max_size=7), delta=deltas)
+@given(
+    losses=st.lists(st.one_of(bounded, st.builds(dp.losses.Gaussian, mu=levels)), min_size=1, max_size=7), delta=deltas
+)
 def test_never_above_concentrated_accounting_of_the_same_pairs(losses: list[dp.PrivacyLoss], delta: float) -> None:
-    pairs = [Pure(epsilon=loss.epsilon) if isinstance(loss, BoundedRange) else loss for loss in losses]
+    pairs = [
+        dp.losses.Pure(epsilon=loss.epsilon) if isinstance(loss, dp.losses.BoundedRange) else loss for loss in losses
+    ]
     assert PLD.epsilon(losses, delta) <= dp.accountant("zcdp").epsilon(pairs, delta) * ROUNDING
 
 
@@ -280,7 +302,7 @@ def test_plans_take_it_where_it_is_the_tightest() -> None:
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
     code = """
 import sys
-import dpframe as dp
+import dpframe.plugin as dp
 import dpframe_pld
 heavy = ("dp_accounting", "scipy.stats", "numba")
 assert not [name for name in heavy if name in sys.modules]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import dpframe as dp
+import dpframe.plugin as dp
 
 FAILURE = 1e-9  # delta of each approximate loss in the table
 TABLE: list[dict[str, Any]] = json.loads((Path(__file__).parent / "reference" / "golden.json").read_text())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe_spiked.blocks import BlockGaussian, Blocks
 from dpframe_spiked.covariance import EigenRatioRank, EigenvalueShrinkage, SpikedCovariance
 from dpframe_spiked.estimate import BlockEstimate

@@ -10,11 +10,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-import dpframe as dp
-from dpframe.rounding import sqrt_up, up
+import dpframe.plugin as dp
 from dpframe_spiked.calibration import LARGEST, multiples
 
-_ROOT_HALF = sqrt_up(2) / 2
+_ROOT_HALF = dp.rounding.sqrt_up(2) / 2
 
 
 def _subspace(value: Any) -> dp.Subspace:
@@ -86,7 +85,7 @@ class BlockGaussian(dp.Mechanism):
         signal = np.zeros((rank, rank), dtype=np.int64)
         np.fill_diagonal(signal, random.gaussian(scales[0], rank))
         upper = np.triu_indices(rank, 1)
-        signal[upper] = signal.T[upper] = random.gaussian(up(scales[0] * _ROOT_HALF), len(upper[0]))
+        signal[upper] = signal.T[upper] = random.gaussian(dp.rounding.up(scales[0] * _ROOT_HALF), len(upper[0]))
         cross = random.gaussian(scales[1], parts["cross"].shape)
         residual = random.gaussian(scales[2], ())
         return self._value(parts["signal"] + signal, parts["cross"] + cross, parts["residual"] + residual)
@@ -117,9 +116,9 @@ class BlockGaussian(dp.Mechanism):
         """Deviations in lattice units, rounded up; of the signal, that of its diagonal."""
         dim, rank = self.basis.array.shape
         alpha, beta = self.radii.array.tolist()
-        unit = up(sqrt_up(self._statistic.sensitivity(rows)["residual"].l2_squared) / level)
+        unit = dp.rounding.up(dp.rounding.sqrt_up(self._statistic.sensitivity(rows)["residual"].l2_squared) / level)
         signal, cross, residual = (
-            up(unit * multiple) for multiple in multiples(str(rows.neighbors), dim, rank, (alpha, beta))
+            dp.rounding.up(unit * multiple) for multiple in multiples(str(rows.neighbors), dim, rank, (alpha, beta))
         )
         return signal, cross, residual
 

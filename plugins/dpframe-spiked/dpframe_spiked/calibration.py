@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 
-from dpframe.rounding import sqrt_up
+import dpframe.plugin as dp
 
 LEAST_SHARE = 2.0**-10  # of mu², so that no part drowns and no scale leaves the range of the exact sampler
 LARGEST = 33.0
@@ -29,7 +29,7 @@ _ROUNDING = 1.0 + 2.0**-40  # far above the rounding of a handful of operations
 def multiples(neighbors: str, dim: int, rank: int, radii: tuple[float, float]) -> tuple[float, float, float]:
     """Deviations of signal, cross and residual, each in units of (the product of its radii) / mu, from above."""
     if neighbors == "replace":
-        return sqrt_up(8), 2.0, 2.0
+        return dp.rounding.sqrt_up(8), 2.0, 2.0
     signal, cross, residual = (_ROUNDING / math.sqrt(share) for share in shares(dim, rank, radii))
     return signal, cross, residual
 

@@ -17,7 +17,7 @@ from statistics import NormalDist
 import attrs
 import numpy as np
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe_spiked.calibration import multiples
 
 WORTHWHILE = 0.85

@@ -7,9 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-import dpframe as dp
-from dpframe.lattice import FloatArray
-from dpframe.postprocess.eigen import top_eigenpairs
+import dpframe.plugin as dp
 
 _optional_positive = attrs.validators.optional(dp.validators.number(above=0.0))
 
@@ -47,7 +45,7 @@ class SpikedCovariance(dp.PostProcessor):
     def apply(self) -> dp.Covariance:
         matrix = self.of.array / self.n
         dim = len(matrix)
-        values, vectors = top_eigenpairs(matrix, self.rank)
+        values, vectors = dp.top_eigenpairs(matrix, self.rank)
         rest = (float(np.trace(matrix)) - float(values.sum())) / max(dim - self.rank, 1)
         noise = max(rest, 0.0) if self.noise is None else self.noise
         signal = (vectors * np.maximum(values - noise, 0.0)) @ vectors.T
@@ -85,7 +83,7 @@ class EigenvalueShrinkage(dp.PostProcessor):
         return dp.Spectrum.from_noisy(population_eigenvalues(self.of.array / self.n, self.dim / self.n, self.noise))
 
 
-def population_eigenvalues(sample: FloatArray, ratio: float, noise: float = 1.0) -> FloatArray:
+def population_eigenvalues(sample: dp.FloatArray, ratio: float, noise: float = 1.0) -> dp.FloatArray:
     """Eigenvalues λ + σ² behind those of a sample; σ² where they are lost in the bulk.
 
     Nothing is squared nor divided by the noise, so that eigenvalues of any size come out finite.

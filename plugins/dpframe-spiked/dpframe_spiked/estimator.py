@@ -8,8 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-import dpframe as dp
-from dpframe.lattice import FloatArray
+import dpframe.plugin as dp
 from dpframe_spiked.marchenko_pastur import noise_variance
 
 MODEL = "spiked-covariance"
@@ -158,7 +157,7 @@ class Spiked(dp.Mechanism):
         known = self._model(found.dim)
         return attrs.evolve(known, spike=min(found.spike, known.spike))
 
-    def _estimated(self, values: FloatArray, draw: _Draws) -> Model:
+    def _estimated(self, values: dp.FloatArray, draw: _Draws) -> Model:
         """The model with what is to be estimated, by the formulas with its bounds."""
         known = self._model(len(values))
         found = known
@@ -212,12 +211,12 @@ class _Draws:
     random: dp.Random
     factor: float
 
-    def numbers(self, exact: FloatArray, shift: float) -> FloatArray:
+    def numbers(self, exact: dp.FloatArray, shift: float) -> dp.FloatArray:
         step = shift * self.factor / GRID
         whole = np.rint(exact / step) + self.random.gaussian(GRID, exact.shape)
         return np.asarray(whole * step, dtype=np.float64)
 
-    def symmetric(self, exact: FloatArray, shift: float, off_diagonal: float) -> FloatArray:
+    def symmetric(self, exact: dp.FloatArray, shift: float, off_diagonal: float) -> dp.FloatArray:
         """A symmetric matrix; off the diagonal the deviation is smaller by a factor."""
         step = shift * self.factor / GRID
         noise = np.triu(self.random.gaussian(GRID * off_diagonal, exact.shape), 1)

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-import dpframe as dp
+import dpframe.plugin as dp
 
 POINTS = 4001
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-import dpframe as dp
-from dpframe.postprocess import TopSubspace
+import dpframe.plugin as dp
 from dpframe_spiked.blocks import BlockGaussian
 from dpframe_spiked.choice import STEEPEST, Assumed, variances
 from dpframe_spiked.covariance import SpikedCovariance
@@ -31,7 +30,11 @@ class SpikedForecast(dp.BoundOracle):
 
     def bounds(self, plan: dp.Plan, step: str, scenario: dp.Scenario) -> list[dp.Bound]:
         action = _action(plan, step)
-        if scenario.model != "spiked" or not isinstance(action, TopSubspace) or action.k != scenario.rank:
+        if (
+            scenario.model != "spiked"
+            or not isinstance(action, dp.postprocess.TopSubspace)
+            or action.k != scenario.rank
+        ):
             return []
         rounds = _rounds(plan, action.of)
         if not rounds or plan.rows.released_norm is not None:
@@ -96,7 +99,7 @@ class SpikedRates(dp.BoundOracle):
         if scenario.model != "spiked" or plan.budget.delta == 0.0:
             return []
         action, setting = _action(plan, step), Setting.of(scenario, plan.budget)
-        components = isinstance(action, TopSubspace) and action.k == setting.rank
+        components = isinstance(action, dp.postprocess.TopSubspace) and action.k == setting.rank
         if components or (isinstance(action, Spiked) and action.wanted == "components"):
             return _projector_rates(setting)
         if isinstance(action, Spiked | SpikedCovariance):

@@ -10,9 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-import dpframe as dp
-from dpframe.builtin.private_quantile import PrivateQuantile
-from dpframe.lattice import FloatArray, IntArray, inner_radius
+import dpframe.plugin as dp
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -45,14 +43,14 @@ class BlockHistogram(dp.Statistic):
     def sensitivity(self, rows: dp.Rows) -> Mapping[str, dp.Sensitivity]:
         return dict.fromkeys(("signal", "residual"), dp.sensitivity.histogram(rows))
 
-    def partial(self, chunk: dp.Chunk) -> Mapping[str, IntArray]:
+    def partial(self, chunk: dp.Chunk) -> Mapping[str, dp.IntArray]:
         keep = np.isfinite(chunk.values).all(axis=1)
         signal, residual = self._sides.sides(chunk)
         return {"signal": self._counts(signal[keep]), "residual": self._counts(residual[keep])}
 
-    def _counts(self, rows: FloatArray) -> IntArray:
+    def _counts(self, rows: dp.FloatArray) -> dp.IntArray:
         squares = np.einsum("ij,ij->i", rows, rows)  # sums of integers below 2⁵³: exact
-        in_steps = np.rint(np.asarray(self.edges) * (inner_radius(rows.shape[1]) / (2 * self.edges[-1])))
+        in_steps = np.rint(np.asarray(self.edges) * (dp.lattice.inner_radius(rows.shape[1]) / (2 * self.edges[-1])))
         bins = np.searchsorted(np.square(in_steps), squares, side="left")
         return np.bincount(bins, minlength=len(self.edges) + 1).astype(np.int64)
 
@@ -89,8 +87,8 @@ class BlockRadii(dp.Mechanism):
         _ = self._choice  # has checks of its own
 
     @cached_property
-    def _choice(self) -> PrivateQuantile:
-        return PrivateQuantile(quantile=self.quantile, high=self.high, low=self.low, points=self.points)
+    def _choice(self) -> dp.PrivateQuantile:
+        return dp.PrivateQuantile(quantile=self.quantile, high=self.high, low=self.low, points=self.points)
 
     def reads(self) -> tuple[dp.Statistic, ...]:
         return (BlockHistogram(basis=self.basis, edges=self._choice.grid),)

@@ -9,8 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-import dpframe as dp
-from dpframe.lattice import FloatArray
+import dpframe.plugin as dp
 
 _ROUNDING = 1.0 + 2.0**-20  # far above the rounding of a basis and of its products
 
@@ -91,7 +90,7 @@ class RangeRadii(dp.PostProcessor):
         return ColumnRadii([min(length, norm) * _ROUNDING for length in found])
 
 
-def _largest(side: FloatArray, widths: tuple[int, ...]) -> float:
+def _largest(side: dp.FloatArray, widths: tuple[int, ...]) -> float:
     """A bound on ‖sideᵀx‖ over all rows x within the ranges; for one direction and numeric columns, the largest."""
     projector = side @ side.T
     starts = [0, *accumulate(widths)][:-1]

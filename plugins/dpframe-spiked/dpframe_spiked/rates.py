@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-import dpframe as dp
+import dpframe.plugin as dp
 
 
 @attrs.frozen(kw_only=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe_spiked.choice import MOST_ROUNDS, Assumed, Layout, Round, best, in_units, laid_out, plain
 from dpframe_spiked.ranges import coordinates, longest
 

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-import dpframe as dp
-from dpframe.lattice import RADIUS
-from dpframe.noise import Keystream
+import dpframe.plugin as dp
+from dpframe.testing import seeded
 from dpframe_spiked import BlockEstimate, BlockGaussian, Blocks
 from dpframe_spiked.calibration import LARGEST, LEAST_SHARE, multiples, shares
 
@@ -38,7 +37,7 @@ def integer_parts(values: Floats, rows: dp.Rows) -> dict[str, list[int]]:
 def spent(moved: dict[str, int], relation: str, contributions: int = 1) -> Fraction:
     """mu² at level 1 of a move, given as squared lengths in lattice units, by the multiples that the release uses."""
     factors = multiples(relation, DIM, RANK, RADII)
-    unit = (contributions * RADIUS**2) ** 2
+    unit = (contributions * dp.lattice.RADIUS**2) ** 2
     return sum(
         (
             Fraction(moved[part]) / (Fraction(factor) ** 2 * unit)
@@ -163,9 +162,9 @@ def released(relation: str, level: float, draws: int) -> Floats:
     statistic = mechanism.reads()[0]
     values = np.random.default_rng(5).standard_normal((40, DIM))
     data = dp.PrivateData(rows, statistics={statistic: statistic.partial(dp.Chunk(rows, values))})
-    stream = Keystream.insecure(11)
+    stream = seeded(11)
     exact = mechanism.noiseless(data).array
-    found = [mechanism.release(data, level, dp.Random(stream.child(str(i)))).array - exact for i in range(draws)]
+    found = [mechanism.release(data, level, stream.child(str(i))).array - exact for i in range(draws)]
     return np.array(found)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import dpframe as dp
-from dpframe.noise import Keystream
+import dpframe.plugin as dp
+from dpframe.testing import seeded
 from dpframe_spiked import Spiked, printed_level
 from dpframe_spiked.estimator import Model
 from dpframe_spiked.marchenko_pastur import noise_variance, quantiles
@@ -75,8 +75,8 @@ def noise_of(values: Floats, draws: int, level: float, **changes: Any) -> tuple[
     """What the noise on the projector does to the leading direction of exact rank-one data, many times."""
     mechanism = Spiked(**{**PARAMETERS, "rank": 1, "output": "components", **changes})
     data = dp.PrivateData(ROWS, statistics={dp.Moment(): dp.Moment().partial(dp.Chunk(ROWS, values))})
-    stream = Keystream.insecure(5)
-    found = [mechanism.release(data, level, dp.Random(stream.child(str(i)))).array[:, 0] for i in range(draws)]
+    stream = seeded(5)
+    found = [mechanism.release(data, level, stream.child(str(i))).array[:, 0] for i in range(draws)]
     return np.array(found), mechanism
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dpframe as dp
+import dpframe.plugin as dp
 from dpframe_spiked import EigenRatioRank, EigenvalueShrinkage, SpikedCovariance
 from dpframe_spiked.covariance import population_eigenvalues
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import dpframe as dp
-from dpframe.plan.file import dumps, loads
+import dpframe.plugin as dp
 from dpframe_spiked import RangeRadii
 
 BUDGET = dp.Budget(epsilon=1.0, delta=1e-6)
@@ -126,7 +125,7 @@ def test_with_a_scenario_they_are_asked_for_and_nothing_is_made_up_for(relation:
     assert ["cov.radii"] == [step.name for step in shares.steps if isinstance(step.action, RangeRadii)]
     estimate: Any = shares.steps[-1].action
     assert (1.0, 1.0, 1.0) == estimate.left
-    assert loads(dumps(shares)).steps == shares.steps
+    assert dp.Plan.loads(shares.dumps()).steps == shares.steps
 
 
 PLAIN = dp.Rows(norm=1.0, neighbors="replace", dim=8)

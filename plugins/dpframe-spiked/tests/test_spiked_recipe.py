@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import dpframe as dp
-from dpframe.plan.file import dumps, loads
+import dpframe.plugin as dp
 from dpframe_spiked import SpikedBlock
 from dpframe_spiked.choice import WORTHWHILE, remaining, remaining_cross
 from dpframe_spiked.recipe import Rounds
@@ -164,7 +163,7 @@ def test_a_released_norm_leaves_the_chosen_rounds_as_they_are() -> None:
 
 def test_plan_files_keep_it_as_written() -> None:
     found = plan(quantile=0.9, radii=(50.0, 8.0))
-    again = loads(dumps(found))
+    again = dp.Plan.loads(found.dumps())
     assert (found, found.content_hash, found.steps) == (again, again.content_hash, again.steps)
 
 

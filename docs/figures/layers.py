@@ -1,0 +1,31 @@
+"""The layers of the core, from the lowest: a module may import what is before it, and nothing after it.
+
+`tests/test_layers.py` holds the code to this order; the picture in `docs/explanation/architecture.md` is drawn from it.
+"""
+
+from __future__ import annotations
+
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("errors", "validators", "rounding", "lattice", "jit"),
+    ("noise",),
+    ("kinds", "losses"),
+    ("spec",),
+    ("sensitivity", "display"),
+    ("interfaces", "hookspecs"),
+    ("registry",),
+    ("accounting",),
+    ("reading",),
+    ("statistics",),
+    ("sources",),
+    ("postprocess",),
+    ("builtin",),
+    ("plan",),
+    ("run",),
+    ("ledger", "forecast", "auditing", "steward"),
+    ("testing",),
+    ("demo", "cli"),
+)
+"""Within a layer a module may import those to its left, except among `APART`."""
+
+APART = frozenset({"ledger", "forecast", "auditing", "steward"})
+"""None of these imports another."""

@@ -1,0 +1,95 @@
+"""What authors of plugins import: everything of ``dpframe``, and what a mechanism is made of besides.
+
+::
+
+    import attrs
+    import dpframe.plugin as dp
+
+    @attrs.frozen(kw_only=True)
+    class Mine(dp.Mechanism): ...
+
+Names that are also in ``dpframe`` are the same objects. This namespace is what a plugin may rely on: it changes only
+with `API_VERSION`. Everything below other modules of ``dpframe`` may move at any time.
+"""
+
+from __future__ import annotations
+
+from dpframe import *  # noqa: F403
+from dpframe import __all__ as _users
+from dpframe import lattice, postprocess, rounding, sensitivity, validators
+from dpframe.builtin.private_quantile import PrivateQuantile
+from dpframe.interfaces import API_VERSION
+from dpframe.jit import compiled, compiled_part
+from dpframe.kinds import (
+    AugmentedMoment,
+    Axes,
+    ComplexSubspace,
+    Covariance,
+    HermitianMatrix,
+    Kind,
+    Loadings,
+    Mean,
+    Radii,
+    Scalar,
+    Spectrum,
+    Subspace,
+    SymmetricMatrix,
+    Vector,
+)
+from dpframe.lattice import FloatArray, IntArray
+from dpframe.losses import PrivacyLoss
+from dpframe.noise import Random
+from dpframe.postprocess.eigen import top_eigenpairs
+from dpframe.reading.chunk import Chunk
+from dpframe.reading.private_data import PrivateData
+from dpframe.sensitivity import Sensitivity
+from dpframe.spec.bounds import Assumption, Bound
+from dpframe.spec.models import Model
+from dpframe.spec.refs import Ref, Shape, input, shape_of
+from dpframe.statistics import BlockMoment, ColumnHistogram, Moment, NormHistogram
+
+__all__ = [  # noqa: PLE0604 - names of dpframe, and these
+    *_users,
+    "API_VERSION",
+    "Assumption",
+    "AugmentedMoment",
+    "Axes",
+    "BlockMoment",
+    "Bound",
+    "Chunk",
+    "ColumnHistogram",
+    "ComplexSubspace",
+    "Covariance",
+    "FloatArray",
+    "HermitianMatrix",
+    "IntArray",
+    "Kind",
+    "Loadings",
+    "Mean",
+    "Model",
+    "Moment",
+    "NormHistogram",
+    "PrivacyLoss",
+    "PrivateData",
+    "PrivateQuantile",
+    "Radii",
+    "Random",
+    "Ref",
+    "Scalar",
+    "Sensitivity",
+    "Shape",
+    "Spectrum",
+    "Subspace",
+    "SymmetricMatrix",
+    "Vector",
+    "compiled",
+    "compiled_part",
+    "input",
+    "lattice",
+    "postprocess",
+    "rounding",
+    "sensitivity",
+    "shape_of",
+    "top_eigenpairs",
+    "validators",
+]
