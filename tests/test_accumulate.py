@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_info
 
 import dpframe.plugin as dp
 from dpframe import lattice
+from dpframe.reading import process_state
 from dpframe.reading import totals as accumulating
 from dpframe.reading.exact_sum import ExactSum
 from dpframe.reading.totals import Totals, accumulate, totals
@@ -207,8 +208,7 @@ def test_the_threads_of_blas_are_left_as_they_were() -> None:
 
     def blocks() -> Any:
         yield np.ones((4, 2))
-        numpy_libraries = accumulating.blas().info()
-        seen.extend(library["num_threads"] for library in numpy_libraries if library["user_api"] == "blas")
+        seen.extend(library.num_threads for library in process_state.blas_libraries())
 
     accumulate(blocks(), [dp.Moment()], ROWS)
     assert {1} == set(seen)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import math
 import os
@@ -235,21 +234,6 @@ FAILURES = [
     Mock(return_value=Broken(NotImplementedError("no compiler"))),
     Mock(return_value=Broken(RuntimeError("other integers"))),
 ]
-
-
-@pytest.mark.parametrize("collected", [False, True])
-@pytest.mark.parametrize("works", [False, True])
-def test_garbage_is_looked_for_as_before(works: bool, collected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    loading = Mock(return_value=Broken()) if works else Mock(side_effect=ImportError("no module named numba"))
-    monkeypatch.setattr(column_map, "import_module", loading)
-    monkeypatch.setattr(column_map, "COMPILED_FROM", 0)
-    before = gc.isenabled()
-    try:
-        (gc.enable if collected else gc.disable)()
-        column_map.Compiler().kernels(Kind.COLUMNS, 1)
-        assert collected is gc.isenabled()
-    finally:
-        (gc.enable if before else gc.disable)()
 
 
 @pytest.mark.parametrize("loading", FAILURES)

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 import dpframe.plugin as dp
 from dpframe import sources
+from dpframe.reading import process_state
 from tests.test_bad_input import SECRET, SECRETS, WORD, Watch, check_refused
 
 pa: Any = pytest.importorskip("pyarrow")
@@ -668,7 +669,7 @@ def test_csv_cells(tmp_path: Path, text: str, rows: list[tuple[float, float, str
 
 
 def test_a_csv_cell_beyond_the_longest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(sources.csv, "LONGEST_CELL", 1000)
+    monkeypatch.setattr(process_state, "LONGEST_CELL", 1000)
     before = csv.field_size_limit(1000)
     try:
         path = text_file(tmp_path / "t.csv", "age,hours,sex\n30,4,F\n30,4," + "F" * 1001 + "\n30,4,F\n")

@@ -11,11 +11,10 @@ bit, in 16 bits where they fit (`dpframe.reading.int16`).
 
 from __future__ import annotations
 
-import gc
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from threading import Lock
@@ -31,6 +30,7 @@ from dpframe.lattice import FloatArray, IntArray
 from dpframe.reading import int16
 from dpframe.reading.chunk import Chunk
 from dpframe.reading.int16 import Kind
+from dpframe.reading.process_state import numba_log_silenced
 from dpframe.reading.scratch import Scratch
 from dpframe.spec.columns import Category, Column
 from dpframe.spec.rows import Rows
@@ -121,23 +121,11 @@ class Compiler(Redacted):
 def _compiled(kind: Kind) -> Any:
     """The module, or None where it does not work, for whatever reason: the run is charged, and NumPy does the same.
     Nothing is said of it, since that would tell that there are so many cells."""
-    with suppress(Exception), _no_garbage():
+    with suppress(Exception), numba_log_silenced():
         kernels = import_module("dpframe.reading.kernels")
         kernels.CHECKS[kind]()
         return kernels
     return None
-
-
-@contextmanager
-def _no_garbage() -> Iterator[None]:
-    """Looking for garbage among all that an import makes, which stays, would take a fifth of its time."""
-    looked_for = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if looked_for:
-            gc.enable()
 
 
 compiler = Compiler()

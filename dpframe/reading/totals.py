@@ -11,7 +11,6 @@ import os
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,8 @@ from dpframe.reading.chunk import Chunk
 from dpframe.reading.column_map import mapper
 from dpframe.reading.exact_sum import ExactSum
 from dpframe.reading.private_data import Parts
+from dpframe.reading.process_state import one_blas_thread, warnings_silenced
 from dpframe.reading.scratch import Scratch
-from dpframe.reading.silence import quietly
 from dpframe.spec.rows import Rows
 
 WIDE = 1 << 10
@@ -32,7 +31,7 @@ WIDE = 1 << 10
 
 def accumulate(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows) -> dict[Statistic, Parts]:
     """Exact totals of the statistics over all blocks of raw rows, on the cores of this machine."""
-    with quietly():
+    with warnings_silenced():
         return totals(blocks, statistics, rows).exact()
 
 
@@ -57,7 +56,7 @@ def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows) -
             free.append(sums)
 
     waiting: set[Future[None]] = set()
-    with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(cores) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(cores) as pool:
         for raw in blocks:
             waiting.add(pool.submit(read, raw))
             if len(waiting) > cores:  # then for any: the first may be loading compiled code meanwhile
@@ -70,14 +69,6 @@ def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows) -
     for others in free:
         sums.merge(others)
     return sums
-
-
-@lru_cache
-def blas() -> Any:
-    """The matrix libraries of this process; finding them takes longer than reading a small table."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 class Totals(Redacted):

@@ -7,6 +7,7 @@ charge is on disk before anything is read, so that a crash at any later moment l
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -243,6 +244,8 @@ def _notify(record: Record) -> None:
 
 
 def _warn(text: str) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")  # even where warnings are errors
+    """A warning that is never an error: where warnings are made errors, it is printed."""
+    try:
         warnings.warn(text, RuntimeWarning, stacklevel=3)
+    except RuntimeWarning:
+        print(f"RuntimeWarning: {text}", file=sys.stderr)

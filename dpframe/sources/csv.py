@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dpframe.errors import DataError
 from dpframe.reading.people import Person
+from dpframe.reading.process_state import long_csv_cells
 from dpframe.sources.arrow import words_of
 from dpframe.sources.opened import Cells, Declared, Meter, Opened, Wanted, attempt
 from dpframe.sources.stamps import Stamp
@@ -22,7 +23,6 @@ from dpframe.spec.columns import Category
 
 CSV_CELLS = 1 << 15  # Python strings held at a time
 TRUTH_VALUES = {"true": 1.0, "false": 0.0}
-LONGEST_CELL = (1 << 31) - 1  # of a CSV file; at a limit the reader would go on inside the cell, and take it for rows
 
 
 def open_csv(path: Path, columns: Declared, size: int) -> Opened:
@@ -30,10 +30,10 @@ def open_csv(path: Path, columns: Declared, size: int) -> Opened:
 
     A number is what Python's float() reads, and true and false are 1 and 0, in upper or lower case. Any other cell of a
     numeric column is missing, as are all cells of a row that has more or fewer than the line of names, or is malformed.
-    Rows are the records of the file, as long as their
-    cells may be: that their quotes are closed and doubled is a promise about whoever wrote it, for a quote that opens a
-    cell and is never closed joins the rows of others into that cell. (Arrow's reader is faster, but such a quote makes
-    it stop, and so does a very long cell; a run may not stop because of a cell.)
+    Rows are the records of the file, as long as their cells may be: that their quotes are closed and doubled is a
+    promise about whoever wrote it, for a quote that opens a cell and is never closed joins the rows of others into that
+    cell. (Arrow's reader is faster, but such a quote makes it stop, and so does a very long cell; a run may not stop
+    because of a cell.)
     """
 
     path, stamp = path.absolute(), Stamp.of(path)
@@ -46,7 +46,7 @@ def open_csv(path: Path, columns: Declared, size: int) -> Opened:
 
     def read(meter: Meter) -> Iterator[Cells]:
         before = meter.bytes
-        with stamp.unchanged(), _text(path) as file:
+        with stamp.unchanged(), long_csv_cells(), _text(path) as file:
             rows = islice(_records(file), 1, None)
             while block := [row if len(row) == len(header) else unreadable for row in islice(rows, most)]:
                 yield {
@@ -64,7 +64,6 @@ def _text(path: Path) -> TextIO:
 
 def _records(file: TextIO) -> Iterator[list[str]]:
     """The line of names, and then the rows."""
-    csv.field_size_limit(LONGEST_CELL)  # for all readers of this process
     reader = csv.reader(map(_without_returns, file))
     yield next(reader, [])
     while True:
@@ -77,7 +76,7 @@ def _records(file: TextIO) -> Iterator[list[str]]:
 
 
 def _header(path: Path) -> list[str]:
-    with _text(path) as file:
+    with long_csv_cells(), _text(path) as file:
         return next(_records(file))
 
 

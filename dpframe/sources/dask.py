@@ -31,8 +31,8 @@ from dpframe.errors import DataError
 from dpframe.interfaces import Statistic
 from dpframe.reading.people import Counter, Tally, allotments, counted
 from dpframe.reading.private_data import Parts
-from dpframe.reading.silence import quietly
-from dpframe.reading.totals import Totals, blas
+from dpframe.reading.process_state import one_blas_thread, warnings_silenced
+from dpframe.reading.totals import Totals
 from dpframe.sources.arrays import check_numeric, check_shape
 from dpframe.sources.dask_partition import Partition
 from dpframe.sources.frames import check_gaps, open_pandas
@@ -220,7 +220,7 @@ def _told(job: Job, index: int, work: Callable[[], T]) -> T | Failure:
         version = import_module("dpframe").__version__
         if version != job.version:
             return Failure(f"a worker has dpframe {version}; the run has {job.version}. Both must be the same.")
-        with quietly():
+        with warnings_silenced():
             return work()
     except DataError as error:
         return Failure(str(error))
@@ -237,12 +237,6 @@ def added(job: Job, shares: Sequence[Share | Failure]) -> Share | Failure:
         totals.merge(share.totals)
         rows += share.rows
     return Share(totals, rows)
-
-
-def one_blas_thread() -> Any:
-    """One thread for each task. The limit is a process's own, so that here it is set around all tasks together; the
-    workers of a cluster start with it."""
-    return blas().limit(limits=1, user_api="blas")
 
 
 # -- the graph, and who computes it ------------------------------------------------------------------------------------
@@ -355,7 +349,7 @@ def _withheld(work: Callable[[], T]) -> T:
     """
 
     def in_silence() -> T:
-        with quietly():
+        with warnings_silenced():
             return work()
 
     return attempt(

@@ -1,0 +1,160 @@
+"""Settings of the whole process that a run needs for a while, and leaves as they were.
+
+Python and BLAS have no such settings for a part of a process. So the first of several runs that overlap applies a
+setting, and the last one restores what was there before; in between, other threads of the process have it too. Each of
+them is listed in docs/explanation/sharp-edges.md.
+"""
+
+from __future__ import annotations
+
+import csv
+import logging
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import lru_cache, partial
+from threading import Lock
+from typing import Any
+
+import attrs
+
+LONGEST_CELL = (1 << 31) - 1
+"""Of a CSV file. At a limit the reader would go on inside the cell, and take the rest of it for rows."""
+
+
+class SharedSetting:
+    """A setting of the process for as long as somebody needs it; calling it gives a context manager.
+
+    A signal such as Ctrl-C may come at any moment, also while a setting is applied or restored; see `_undisturbed`.
+
+    Args:
+        applied: gives a context manager that applies the setting and restores what was there before.
+    """
+
+    def __init__(self, applied: Callable[[], AbstractContextManager[Any]]) -> None:
+        self._applied = applied
+        self._lock = Lock()
+        self._users: set[object] = set()
+        self._current: AbstractContextManager[Any] | None = None
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        user = _User()
+        try:
+            _undisturbed(partial(self._enter, user))
+            yield
+        finally:
+            try:
+                _undisturbed(partial(self._leave, user))
+            finally:
+                if not user.left:  # a signal came before that began
+                    _undisturbed(partial(self._leave, user))
+
+    def _enter(self, user: _User) -> None:
+        with self._lock:
+            if user.left:  # while this waited
+                return
+            if self._current is None:
+                current = self._applied()
+                current.__enter__()
+                self._current = current
+            self._users.add(user)
+
+    def _leave(self, user: _User) -> None:
+        with self._lock:
+            user.left = True
+            self._users.discard(user)
+            if not self._users and self._current is not None:
+                current, self._current = self._current, None
+                current.__exit__(None, None, None)
+
+
+@attrs.define(eq=False)
+class _User:
+    left: bool = False
+
+
+def _undisturbed(work: Callable[[], None]) -> None:
+    """Do something that no signal interrupts half-way: Python runs the handlers of signals in the main thread only, so
+    that it is done in another one."""
+    if threading.current_thread() is not threading.main_thread():
+        work()
+        return
+    thread = threading.Thread(target=work)
+    try:
+        thread.start()
+    except RuntimeError:  # no new threads, as when the interpreter ends
+        work()
+    else:
+        thread.join()
+
+
+@lru_cache
+def blas_libraries() -> tuple[Any, ...]:
+    """The BLAS libraries of this process; finding them takes longer than reading a small table."""
+    from threadpoolctl import ThreadpoolController
+
+    return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+def _set_threads(library: Any, count: int) -> None:
+    """Set the number of threads of a BLAS library, from any thread.
+
+    From version 3.8 on, threadpoolctl lets the first thread that sets it do so again, and silently ignores all others,
+    so that they do not undo each other's settings; ours are counted.
+    """
+    setter = getattr(library, "_real_set_num_threads", library.set_num_threads)
+    setter(count)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    before = [(library, library.num_threads) for library in blas_libraries()]
+    try:
+        for library, _ in before:
+            _set_threads(library, 1)
+        yield
+    finally:
+        for library, count in before:
+            _set_threads(library, count)
+
+
+@contextmanager
+def _warnings_ignored() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextmanager
+def _numba_says_little() -> Iterator[None]:
+    logger = logging.getLogger("numba")
+    level = logger.level
+    logger.setLevel(max(level, logging.WARNING))
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+@contextmanager
+def _long_csv_cells() -> Iterator[None]:
+    limit = csv.field_size_limit(LONGEST_CELL)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+one_blas_thread = SharedSetting(_one_thread)
+"""One BLAS thread per worker, while workers are on all cores."""
+
+warnings_silenced = SharedSetting(_warnings_ignored)
+"""Warnings are neither shown nor errors while private data is read: whether there is one may depend on the data."""
+
+numba_log_silenced = SharedSetting(_numba_says_little)
+"""Numba's log would reveal that the data is large enough to be compiled."""
+
+long_csv_cells = SharedSetting(_long_csv_cells)
+"""Cells of CSV files may have any length: a run may not stop because of a cell."""
