@@ -14,8 +14,8 @@ from benchmarks.table import Row, Table, Value
 from benchmarks.timing import Turns, timed
 from dpframe import lattice
 from dpframe.lattice import FloatArray
-from dpframe.reading import column_map
-from dpframe.reading.int16 import Kind
+from dpframe.reading import kernel_loader
+from dpframe.reading.kernel_loader import KernelKind
 from dpframe.reading.totals import accumulate
 from dpframe.sources import open_source
 
@@ -33,7 +33,7 @@ def measure(turns: Turns) -> Table:
     cases = [("rows", count, ROWS_DIM, cores) for count in ROWS]
     cases += [("coordinates", DIMS_ROWS, dim, cores) for dim in DIMS]
     cases += [("workers", WORKERS_ROWS, WORKERS_DIM, count) for count in workers]
-    column_map.compiler.kernels(Kind.ROWS, column_map.COMPILED_FROM)  # loaded, as large data would
+    kernel_loader.loader.kernels(KernelKind.ROWS, kernel_loader.COMPILED_FROM)  # loaded, as large data would
     found = [_compare(*case, turns) for case in cases]
     cell, product = _fitted(found)
     figures: dict[str, Value] = {

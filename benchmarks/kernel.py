@@ -12,7 +12,8 @@ import dpframe.plugin as dp
 from benchmarks.growth import only
 from benchmarks.table import Row, Table
 from benchmarks.timing import Turns, timed
-from dpframe.reading import column_map, int16
+from dpframe.reading import kernel_loader
+from dpframe.reading.mapper import mapper
 from dpframe.reading.scratch import Scratch
 from dpframe.reading.totals import Totals
 
@@ -50,7 +51,7 @@ def _compare(dtype: Any, dim: int, turns: Turns) -> list[Row]:
     normed = dp.Rows(columns=columns, neighbors="add-remove", norm=dim**0.5 / 4)
     long = dp.Rows(norm=dim**0.5, neighbors="add-remove", dim=dim)
     for promise in (plain, normed, long):
-        column_map.compiler.expect(int16.kind(promise), column_map.COMPILED_FROM)
+        kernel_loader.loader.kernels(kernel_loader.kernel_kind(promise), 0, expected=kernel_loader.COMPILED_FROM)
     things: dict[str, Callable[[], object]] = {
         READING: values.sum,
         COPYING: lambda: np.copyto(copied, values),
@@ -74,7 +75,7 @@ def _compare(dtype: Any, dim: int, turns: Turns) -> list[Row]:
 
 
 def _rounded(table: dict[str, NDArray[Any]], promise: dp.Rows) -> None:
-    for _ in column_map.mapper(promise, Scratch())(table):
+    for _ in mapper(promise, Scratch())(table):
         pass
 
 

@@ -15,7 +15,7 @@ import dpframe as dp
 from benchmarks import fresh
 from benchmarks.table import Row, Table, at_least, at_most
 from benchmarks.timing import Measured, Turns
-from dpframe.reading import column_map, int16
+from dpframe.reading import kernel_loader
 from dpframe.sources.parquet import READ_BUFFER
 from dpframe.sources.source import table_rows
 
@@ -175,5 +175,5 @@ def run_plan(directory: str) -> fresh.Figures:
 def load(directory: str) -> fresh.Figures:
     """Compiled code, as a run loads it."""
     plan, start = _plan(), time.perf_counter()
-    column_map.compiler.kernels(int16.kind(plan.rows), column_map.COMPILED_FROM)
+    kernel_loader.loader.kernels(kernel_loader.kernel_kind(plan.rows), kernel_loader.COMPILED_FROM)
     return {"seconds": time.perf_counter() - start}

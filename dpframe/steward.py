@@ -13,6 +13,7 @@ from dpframe import lattice
 from dpframe.display.printable import NOT_PRIVATE, Printable
 from dpframe.display.tables import pairs, table
 from dpframe.lattice import FloatArray, IntArray
+from dpframe.reading.mapper import coordinates
 from dpframe.sources import open_source
 from dpframe.spec.columns import Category, Column
 from dpframe.spec.rows import Rows
@@ -78,7 +79,7 @@ def check(data: Any, rows: Rows) -> DataCheck:
     shortened = None if rows.released_norm is not None else 0
     counts = {column.name: np.zeros(3, dtype=np.int64) for column in rows.columns or ()}
     for raw in source.blocks():
-        mapped = rows.map(raw).astype(np.float64)
+        mapped = coordinates(rows, raw).astype(np.float64)
         lengths = _lengths(mapped)
         kept = lengths[np.isfinite(lengths)]
         norms.add(kept)

@@ -154,7 +154,7 @@ def test_many_merges_of_moments_and_a_release(monkeypatch: pytest.MonkeyPatch) -
     assert expected == found[dp.Moment()]["moment"].tolist()
     assert expected[0][1] < -(2**63)
     plan = dp.Plan(rows=ROWS, budget=dp.Budget(epsilon=1.0, delta=1e-6), steps=[dp.release("moment", "gaussian")])
-    monkeypatch.setattr("dpframe.run.runner.accumulate", lambda *_: found)
+    monkeypatch.setattr("dpframe.run.runner.accumulate", lambda *_, **__: found)
     released = plan.run(values, insecure_seed=1)["moment"] / ROWS.step**2
     assert np.array(expected, dtype=float) == pytest.approx(released, rel=1e-9)
 

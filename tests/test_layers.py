@@ -45,8 +45,8 @@ def imports(tree: ast.Module, package: str = "dpframe") -> Iterator[Import]:
 
     def walk(node: ast.AST, inside: bool) -> Iterator[Import]:
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            for child in node.orelse:
-                yield from walk(child, inside)
+            for other in node.orelse:
+                yield from walk(other, inside)
             return
         names: list[str] = []
         if isinstance(node, ast.Import):

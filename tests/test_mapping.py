@@ -25,9 +25,11 @@ from numpy.typing import NDArray
 import dpframe.plugin as dp
 from dpframe import lattice
 from dpframe.lattice import RADIUS, direction_bits, inner_radius
-from dpframe.reading import column_map
-from dpframe.reading.column_map import mapper
-from dpframe.reading.int16 import Kind
+from dpframe.reading import column_map, kernel_loader
+from dpframe.reading.chunk import MappedChunk
+from dpframe.reading.column_map import RoundedChunk
+from dpframe.reading.kernel_loader import KernelKind
+from dpframe.reading.mapper import Mapper, coordinates, mapper
 from dpframe.reading.scratch import Scratch
 from dpframe.reading.totals import accumulate
 from dpframe.sources import open_source
@@ -98,7 +100,7 @@ def _reference_row(row: NDArray[Any], norm: float) -> Any:
         return np.rint(directions * (inner_radius(dim) / length))[None]
 
 
-def one_chunk(mapped: column_map.Mapper) -> Callable[[Any], dp.Chunk]:
+def one_chunk(mapped: Mapper) -> Callable[[Any], dp.Chunk]:
     """A map of blocks that are small enough to come as one chunk, or none."""
 
     def first(raw: Any) -> dp.Chunk:
@@ -109,13 +111,12 @@ def one_chunk(mapped: column_map.Mapper) -> Callable[[Any], dp.Chunk]:
 
 
 @contextmanager
-def compiler(compiled: bool) -> Iterator[column_map.Compiler]:
+def compiler(compiled: bool) -> Iterator[kernel_loader.KernelLoader]:
     """A compiler of one's own, with compiled code or without."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(column_map, "COMPILED_FROM", 0 if compiled else math.inf)
-        patch.setattr(column_map, "compiler", found := column_map.Compiler())
-        for kind in Kind:
-            found.expect(kind, 1)
+        patch.setattr(kernel_loader, "COMPILED_FROM", 0 if compiled else math.inf)
+        patch.setattr(kernel_loader, "loader", found := kernel_loader.KernelLoader())
+        for kind in KernelKind:
             assert compiled is (found.kernels(kind, 1) is not None)
         yield found
 
@@ -140,6 +141,7 @@ def test_the_fast_map_gives_the_numbers_of_the_plain_one(
     assert expected.tobytes() == chunk.values.tobytes() or np.isnan(expected).any()
     assert np.array_equal(expected, chunk.values, equal_nan=True)
     integers = reference_integers(expected, rows.length)
+    assert isinstance(chunk, MappedChunk | RoundedChunk)
     assert (rows.norm is None and bool(np.isfinite(expected).all())) == chunk.within
     assert integers.tolist() == chunk.integers()[:, : rows.known_dim].tolist()
     if len(expected):
@@ -183,32 +185,34 @@ def test_cells_in_any_form(form: str, dtype: Any) -> None:
 
 def test_large_data_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """After so many cells, or before the first where it is known how many there are."""
-    monkeypatch.setattr(column_map, "COMPILED_FROM", 2500)
+    monkeypatch.setattr(kernel_loader, "COMPILED_FROM", 2500)
     for expected, cells in [([False, False, True, True], 0), ([True] * 4, 2500)]:
-        found = column_map.Compiler()
-        found.expect(Kind.COLUMNS, cells)
-        assert expected == [found.kernels(Kind.COLUMNS, 1000) is not None for _ in range(4)]
-        assert found.kernels(Kind.ROWS, 2499) is None  # which are counted apart
+        found = kernel_loader.KernelLoader()
+        seen = [found.kernels(KernelKind.COLUMNS, 1000, expected=cells) is not None for _ in range(4)]
+        assert expected == seen
+        assert found.kernels(KernelKind.ROWS, 2499) is None  # which are counted apart
 
 
 @pytest.mark.parametrize(
     ("promise", "kinds"),
     [
-        (dp.Rows(columns=TWENTY, neighbors="replace"), [Kind.NARROW_COLUMNS]),
-        (dp.Rows(columns=TWENTY, norm=1.0, neighbors="replace"), [Kind.NORMED_COLUMNS]),
-        (dp.Rows(norm=1.0, neighbors="replace"), [Kind.ROWS]),
+        (dp.Rows(columns=TWENTY, neighbors="replace"), [KernelKind.INT16_COLUMNS]),
+        (dp.Rows(columns=TWENTY, norm=1.0, neighbors="replace"), [KernelKind.NORMED_COLUMNS]),
+        (dp.Rows(norm=1.0, neighbors="replace"), [KernelKind.ROWS]),
         (dp.Rows(norm=dp.ref("radius"), neighbors="replace"), []),
     ],
     ids=["columns", "columns with a norm", "rows", "a norm that is not known yet"],
 )
 def test_what_is_worth_compiling_is_known_from_the_promise(
-    promise: dp.Rows, kinds: list[Kind], monkeypatch: pytest.MonkeyPatch
+    promise: dp.Rows, kinds: list[KernelKind], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(column_map, "COMPILED_FROM", 100)
-    monkeypatch.setattr(column_map, "compiler", found := column_map.Compiler())
-    next(open_source(np.ones((5, 20)), promise).all_blocks())
-    assert kinds == list(found._expected)
+    monkeypatch.setattr(kernel_loader, "COMPILED_FROM", 100)
+    monkeypatch.setattr(kernel_loader, "loader", found := kernel_loader.KernelLoader())
+    source = open_source(np.ones((5, 20)), promise)
+    assert 100 == source.expected
     assert not found._kernels  # before the first cells
+    found.kernels(kernel_loader.kernel_kind(promise.bind(20)), 1, expected=source.expected)
+    assert kinds == list(found._kernels)
 
 
 class Broken:
@@ -218,8 +222,8 @@ class Broken:
         self.error = error
 
     @property
-    def CHECKS(self) -> dict[Kind, Callable[[], None]]:  # noqa: N802 - a constant of the module that this stands for
-        return {Kind.COLUMNS: self.check}
+    def SELF_TESTS(self) -> dict[KernelKind, Callable[[], None]]:  # noqa: N802 - a constant of the module that this stands for
+        return {KernelKind.COLUMNS: self.check}
 
     def check(self) -> None:
         warnings.warn("told only of large data", stacklevel=1)
@@ -240,22 +244,22 @@ FAILURES = [
 def test_what_cannot_be_compiled_is_mapped_by_numpy(loading: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is tried once, and nothing is said."""
     rows = dp.Rows(columns=[dp.Column("x", -1, 1)], neighbors="add-remove")
-    monkeypatch.setattr(column_map, "COMPILED_FROM", 0)
-    monkeypatch.setattr(column_map, "compiler", column_map.Compiler())
-    monkeypatch.setattr(column_map, "import_module", loading)
+    monkeypatch.setattr(kernel_loader, "COMPILED_FROM", 0)
+    monkeypatch.setattr(kernel_loader, "loader", kernel_loader.KernelLoader())
+    monkeypatch.setattr(kernel_loader, "import_module", loading)
     table = {"x": np.linspace(-2, 2, 1000)}
     for _ in range(2):
         assert reference_map(rows, table).tolist() == one_chunk(mapper(rows, Scratch()))(table).values.tolist()
     assert 1 == loading.call_count
-    assert "<Compiler: private>" == repr(column_map.compiler)
+    assert "<KernelLoader: private>" == repr(kernel_loader.loader)
 
 
 def test_warnings_of_loading_are_not_shown(monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder) -> None:
     rows = dp.Rows(columns=[dp.Column("x", -1, 1)], neighbors="add-remove")
     loading = Mock(return_value=Broken(RuntimeError("other integers")))
-    monkeypatch.setattr(column_map, "import_module", loading)
-    monkeypatch.setattr(column_map, "COMPILED_FROM", 0)
-    monkeypatch.setattr(column_map, "compiler", column_map.Compiler())
+    monkeypatch.setattr(kernel_loader, "import_module", loading)
+    monkeypatch.setattr(kernel_loader, "COMPILED_FROM", 0)
+    monkeypatch.setattr(kernel_loader, "loader", kernel_loader.KernelLoader())
     filters = list(warnings.filters)
     accumulate([{"x": np.zeros(10)}], [dp.Moment()], rows)
     assert 1 == loading.call_count
@@ -284,23 +288,23 @@ def test_numpy_works_on_while_code_is_loaded(monkeypatch: pytest.MonkeyPatch) ->
             yield block
             then(number == len(blocks) - 1)
 
-    monkeypatch.setattr(column_map, "import_module", load)
-    monkeypatch.setattr(column_map, "COMPILED_FROM", 0)
-    monkeypatch.setattr(column_map, "compiler", found := column_map.Compiler())
+    monkeypatch.setattr(kernel_loader, "import_module", load)
+    monkeypatch.setattr(kernel_loader, "COMPILED_FROM", 0)
+    monkeypatch.setattr(kernel_loader, "loader", found := kernel_loader.KernelLoader())
     assert expected == accumulate(read(), [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
-    assert found.kernels(Kind.COLUMNS, 1) is not None
+    assert found.kernels(KernelKind.COLUMNS, 1) is not None
 
 
 def test_nothing_is_logged_of_loading(tmp_path: Path) -> None:
     code = (
-        "import logging, numpy as np, dpframe as dp\n"
-        "from dpframe.reading import column_map\n"
+        "import logging, numpy as np, dpframe.plugin as dp\n"
+        "from dpframe.reading import kernel_loader\n"
         "from dpframe.reading.totals import accumulate\n"
         "logging.basicConfig(level=logging.DEBUG)\n"
-        "column_map.COMPILED_FROM = 0\n"
+        "kernel_loader.COMPILED_FROM = 0\n"
         "rows = dp.Rows(columns=[dp.Column('x', -1, 1)], neighbors='add-remove')\n"
         "accumulate([{'x': np.zeros(10)}], [dp.Moment()], rows)\n"
-        "print(list(column_map.compiler._kernels.values()) != [None])\n"
+        "print(list(kernel_loader.loader._kernels.values()) != [None])\n"
     )
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}  # where nothing is yet
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
@@ -311,12 +315,12 @@ def test_nothing_is_logged_of_loading(tmp_path: Path) -> None:
 def test_a_process_that_is_forked_while_code_is_loaded_does_not_wait_for_it() -> None:
     code = (
         "import os\n"
-        "from dpframe.reading import column_map, int16\n"
-        "column_map.COMPILED_FROM = 0\n"
-        "column_map.compiler._lock.acquire()\n"
+        "from dpframe.reading import kernel_loader\n"
+        "kernel_loader.COMPILED_FROM = 0\n"
+        "kernel_loader.loader._lock.acquire()\n"
         "child = os.fork()\n"
         "if child == 0:\n"
-        "    column_map.compiler.kernels(int16.Kind.COLUMNS, 1)\n"
+        "    kernel_loader.loader.kernels(kernel_loader.KernelKind.COLUMNS, 1)\n"
         "    os._exit(0)\n"
         "print(os.waitpid(child, 0)[1])\n"
     )
@@ -345,8 +349,8 @@ def test_cells_that_are_written_to_meanwhile_are_looked_at_once() -> None:
 def test_settings_of_numba_do_not_stop_large_runs(variable: str, value: str) -> None:
     code = (
         "import dpframe.plugin as dp, numpy as np\n"
-        "from dpframe.reading import column_map\n"
-        "column_map.COMPILED_FROM = 0\n"
+        "from dpframe.reading import kernel_loader\n"
+        "kernel_loader.COMPILED_FROM = 0\n"
         "rows = dp.Rows(columns=[dp.Column(f'x{i}', 0, 1) for i in range(20)], neighbors='add-remove')\n"
         "steps = [dp.release('moment', 'gaussian')]\n"
         "plan = dp.Plan(rows=rows, budget=dp.Budget(epsilon=1.0, delta=1e-6), steps=steps)\n"
@@ -414,7 +418,7 @@ def test_ends_that_round_beyond_one_are_clipped() -> None:
     assert beyond
     for column in beyond:
         ends = np.array([column.low, column.high])
-        mapped = dp.Rows(columns=[column], neighbors="add-remove").map({"x": ends})
+        mapped = coordinates(dp.Rows(columns=[column], neighbors="add-remove"), {"x": ends})
         assert column.map(ends).tolist() == mapped.tolist()
         assert 1.0 == np.abs(mapped).max()
 
@@ -424,7 +428,7 @@ def test_an_array_with_columns_is_a_table(order: Any) -> None:
     rows = dp.Rows(columns=[dp.Column("a", -1, 1), dp.Category("b", [0, 1]), dp.Column("c", 0, 5)], neighbors="replace")
     values = np.asarray(np.random.default_rng(3).integers(-2, 7, size=(50, 3)), dtype=np.float32, order=order)
     table = {name: values[:, i] for i, name in enumerate("abc")}
-    assert np.array_equal(rows.map(table), rows.map(values), equal_nan=True)
+    assert np.array_equal(coordinates(rows, table), coordinates(rows, values), equal_nan=True)
 
 
 ALIKE = [2**60 + i for i in range(100)]  # one double

@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 
 import dpframe.plugin as dp
 from dpframe import lattice
-from dpframe.reading import column_map, int16, kernels
+from dpframe.reading import int16, kernel_loader, kernels
+from dpframe.reading.column_map import Int16Chunk
+from dpframe.reading.kernel_loader import KernelKind
 from dpframe.reading.kernels import pairs, selftest
 from dpframe.reading.kernels.buffers import PAIRS
 from dpframe.reading.kernels.vectors import LANES
+from dpframe.reading.mapper import coordinates, mapper
 from dpframe.reading.scratch import Scratch
 from dpframe.reading.totals import accumulate
 from dpframe.sources import open_source
@@ -119,10 +122,10 @@ def test_no_promise_lets_32_bits_overflow() -> None:
     widths = [*range(1, 200), *range(200, lattice.TILE, 37), lattice.TILE - 1]
     for width in widths:
         rows = dp.Rows(columns=[dp.Column(f"x{i}", 0, 1) for i in range(width)], neighbors="replace")
-        steps = int16.steps_for(rows)
+        steps = int16.pairs_per_carry(rows)
         assert (steps > 0) is (width >= 17)
         if steps:
-            ends = rows.map(np.array([[0.0] * width, [1.0] * width]))
+            ends = coordinates(rows, np.array([[0.0] * width, [1.0] * width]))
             most = int(np.abs(np.rint(ends * lattice.steps_per_unit(width, rows.length))).max())
             assert most < 2**15
             assert 2 * steps * most**2 + 2**16 <= 2**31
@@ -130,15 +133,15 @@ def test_no_promise_lets_32_bits_overflow() -> None:
 
 @pytest.mark.parametrize("said", [{"norm": 1.0}, {"norm": 100.0}, {"norm": dp.ref("radius")}])
 def test_a_norm_beside_the_columns_is_not_for_16_bits(said: Any) -> None:
-    assert 0 == int16.steps_for(promise(**said))
+    assert 0 == int16.pairs_per_carry(promise(**said))
 
 
 def test_wide_rows_are_not_for_16_bits() -> None:
     room = lattice.TILE - len(COLUMNS)
     most, too_many = (dp.Category("level", list(range(count))) for count in (room - 1, room))
-    assert 0 < int16.steps_for(promise(most))
-    assert 0 == int16.steps_for(promise(most, center=True))
-    assert 0 == int16.steps_for(promise(too_many))
+    assert 0 < int16.pairs_per_carry(promise(most))
+    assert 0 == int16.pairs_per_carry(promise(most, center=True))
+    assert 0 == int16.pairs_per_carry(promise(too_many))
 
 
 @pytest.mark.parametrize("center", [False, True])
@@ -147,10 +150,10 @@ def test_the_integers_are_those_of_one_row_after_the_other(center: bool, count: 
     rows = promise(CATEGORY, center=center)
     cells = table(rows, count)
     with compiler(True):
-        mapped = one_chunk(column_map.mapper(rows, Scratch()))
+        mapped = one_chunk(mapper(rows, Scratch()))
         mapped(table(rows, 5000, nasty=False)).integers()  # memory with something in it
         chunk = mapped(cells)
-    assert chunk._narrow is not None
+    assert isinstance(chunk, Int16Chunk)
     assert count == len(chunk)
     values = reference_map(rows, cells)
     integers = reference_integers(values, rows.length)
@@ -189,7 +192,7 @@ def test_cells_are_mapped_in_one_way(norm: float | None) -> None:
     assert mapped.tolist() == np.rint(values[:, 0] * scale).tolist()
     total = np.zeros((rows.width, rows.width), dtype=np.int64)
     with compiler(True):
-        one_chunk(column_map.mapper(rows, Scratch()))(found).add_gram(total)
+        one_chunk(mapper(rows, Scratch()))(found).add_gram(total)
     assert exact(reference_integers(values, rows.length).T) == total.tolist()
 
 
@@ -198,7 +201,7 @@ def test_cells_are_mapped_in_one_way(norm: float | None) -> None:
 @pytest.mark.parametrize("count", [17, 19])
 def test_arrays_of_other_columns_are_not_read(said: Any, compiled: bool, count: int) -> None:
     with compiler(compiled), pytest.raises(IndexError, match=f"{count} columns, where 18 were promised"):
-        one_chunk(column_map.mapper(promise(**said), Scratch()))(np.ones((3, count)))
+        one_chunk(mapper(promise(**said), Scratch()))(np.ones((3, count)))
 
 
 @pytest.mark.parametrize("said", [{}, {"norm": 2.0}])
@@ -206,7 +209,7 @@ def test_arrays_of_other_columns_are_not_read(said: Any, compiled: bool, count: 
 def test_columns_of_two_dimensions_are_not_read(said: Any, shape: tuple[int, int]) -> None:
     rows = promise(**said)
     with compiler(True), pytest.raises(IndexError, match="lengths"):
-        one_chunk(column_map.mapper(rows, Scratch()))({**table(rows, 5), "x3": np.ones(shape)})
+        one_chunk(mapper(rows, Scratch()))({**table(rows, 5), "x3": np.ones(shape)})
 
 
 @pytest.mark.parametrize("center", [False, True])
@@ -219,13 +222,12 @@ def test_a_lost_row_contributes_nothing(center: bool, lost: dp.Column | dp.Categ
     cells["y"], cells["z"] = np.ones(40, dtype=dtype), np.ones(40, dtype=dtype)
     cells["y"][7] = cells["y"][39] = cells["z"][0] = wrong
     with compiler(True):
-        chunk = one_chunk(column_map.mapper(rows, Scratch()))(cells)
+        chunk = one_chunk(mapper(rows, Scratch()))(cells)
     integers = reference_integers(reference_map(rows, cells), rows.length)
     integers = np.hstack([integers, np.full((40, 1), rows.constant)]) if center else integers
     integers[[0, 7, 39]] = 0
     assert integers.any(axis=1).sum() == 37
-    assert chunk._narrow is not None
-    assert not chunk.within
+    assert isinstance(chunk, Int16Chunk)
     total = np.zeros((rows.width, rows.width), dtype=np.int64)
     chunk.add_gram(total)
     assert exact(integers.T) == total.tolist()
@@ -275,19 +277,19 @@ def test_files_of_any_grouping(size: int, tmp_path: Path, monkeypatch: pytest.Mo
     frame = pa.table({name: np.ascontiguousarray(column) for name, column in cells.items()})
     for number, start in enumerate(range(0, 50_000, 25_000)):
         pq.write_table(frame.slice(start, 25_000), tmp_path / f"{number}.parquet", row_group_size=size)
-    monkeypatch.setattr(column_map, "COMPILED_FROM", 30_000 * rows.known_dim)
-    monkeypatch.setattr(column_map, "compiler", column_map.Compiler())
+    monkeypatch.setattr(kernel_loader, "COMPILED_FROM", 30_000 * rows.known_dim)
+    monkeypatch.setattr(kernel_loader, "loader", kernel_loader.KernelLoader())
     source = open_source(tmp_path, rows)
     assert expected.tolist() == accumulate(source.all_blocks(), [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
-    assert column_map.compiler.kernels(int16.Kind.NARROW_COLUMNS, 0) is not None
+    assert kernel_loader.loader.kernels(KernelKind.INT16_COLUMNS, 0) is not None
 
 
 @pytest.mark.parametrize("what", ["round_strips", "add_strips"])
 def test_code_that_gives_other_integers_is_not_used(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    selftest.check_narrow_columns()
+    selftest.check_int16_columns()
     monkeypatch.setattr(selftest, what, lambda *_: True)
     with pytest.raises(RuntimeError, match="compiled code does not"):
-        selftest.check_narrow_columns()
+        selftest.check_int16_columns()
 
 
 @pytest.mark.parametrize("what", ["SHORT", "MODERATE"])
@@ -301,5 +303,6 @@ def test_code_for_other_lengths_is_not_loaded(what: str, monkeypatch: pytest.Mon
 def test_narrow_rows_are_not_printed() -> None:
     rows = promise()
     with compiler(True):
-        chunk = one_chunk(column_map.mapper(rows, Scratch()))(table(rows, 3))
-    assert "<Narrow: private>" == repr(chunk._narrow)
+        chunk = one_chunk(mapper(rows, Scratch()))(table(rows, 3))
+    assert isinstance(chunk, Int16Chunk)
+    assert "<Int16Rows: private>" == repr(chunk.integer_rows)

@@ -19,14 +19,16 @@ from numpy.typing import NDArray
 
 import dpframe.plugin as dp
 from dpframe import lattice
-from dpframe.reading import column_map, int16, kernels
+from dpframe.reading import int16, kernel_loader, kernels
 from dpframe.reading.chunk import Chunk
-from dpframe.reading.int16 import Kind
+from dpframe.reading.kernel_loader import KernelKind
 from dpframe.reading.kernels import selftest
 from dpframe.reading.kernels.buffers import PAIRS, Room
 from dpframe.reading.kernels.pairs import HALF, _round_row
 from dpframe.reading.kernels.products import fitting_steps
+from dpframe.reading.mapper import RowKernelChunk, mapper
 from dpframe.reading.scratch import Scratch
+from dpframe.reading.tiles import INT16_ENTRIES
 from dpframe.reading.totals import accumulate
 from dpframe.sources import open_source
 from tests.test_mapping import NASTY, compiler, one_chunk, reference_integers
@@ -55,8 +57,8 @@ def zeros(rows: dp.Rows) -> NDArray[np.int64]:
 
 def compiled_gram(values: NDArray[Any], rows: dp.Rows) -> list[list[int]]:
     with compiler(True):
-        chunk = one_chunk(column_map.mapper(rows, Scratch()))(values)
-        assert chunk._gram is not None
+        chunk = one_chunk(mapper(rows, Scratch()))(values)
+        assert isinstance(chunk, RowKernelChunk)
         total = zeros(rows)
         chunk.add_gram(total)
     return total.tolist()  # type: ignore[no-any-return]
@@ -307,21 +309,21 @@ def test_the_sums_are_those_of_numpy(center: bool, monkeypatch: pytest.MonkeyPat
     rows = promise(center=center)
     with compiler(False):
         expected = accumulate([values], [dp.Moment()], rows)[dp.Moment()]["moment"]
-    monkeypatch.setattr(column_map, "COMPILED_FROM", 2_000_000)
-    monkeypatch.setattr(column_map, "compiler", found := column_map.Compiler())
+    monkeypatch.setattr(kernel_loader, "COMPILED_FROM", 2_000_000)
+    monkeypatch.setattr(kernel_loader, "loader", found := kernel_loader.KernelLoader())
     blocks = np.array_split(values, 61)
     assert expected.tolist() == accumulate(blocks, [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
-    assert found.kernels(Kind.ROWS, 0) is not None
+    assert found.kernels(KernelKind.ROWS, 0) is not None
     source = open_source(values, rows)
     assert expected.tolist() == accumulate(source.all_blocks(), [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
-    assert values.size > 3 * column_map.NARROW_ENTRIES
+    assert values.size > 3 * INT16_ENTRIES
     assert expected.tolist() == accumulate([values], [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
 
 
 def test_rows_of_another_dimension_are_not_summed() -> None:
     with compiler(True):
         for dim in (DIM - 1, DIM + 1, 40):
-            chunk = one_chunk(column_map.mapper(promise(center=True), Scratch()))(np.ones((3, dim)))
+            chunk = one_chunk(mapper(promise(center=True), Scratch()))(np.ones((3, dim)))
             with pytest.raises(ValueError, match=f"{dim} coordinates, where {DIM} were promised"):
                 chunk.add_gram(zeros(promise(center=True)))
 
@@ -331,7 +333,7 @@ def test_memory_that_is_given_back_is_not_read() -> None:
     code = (
         "import numpy as np\n"
         "from dpframe.reading import kernels\nfrom dpframe import lattice\n"
-        "for check in kernels.CHECKS.values():\n"
+        "for check in kernels.SELF_TESTS.values():\n"
         "    check()\n"
         "for dim in (17, 100, 116, 200, 600):\n"
         "    rows = np.random.default_rng(dim).standard_normal((301, dim))\n"
@@ -428,7 +430,7 @@ def test_nothing_is_read_beyond_the_last_cell() -> None:
 def test_other_statistics_see_the_rows_themselves() -> None:
     values, rows = of_all_kinds(100, DIM, 1.0), promise()
     with compiler(True):
-        chunk = one_chunk(column_map.mapper(rows, Scratch()))(values)
+        chunk = one_chunk(mapper(rows, Scratch()))(values)
     assert np.array_equal(values, chunk.values, equal_nan=True)
     assert reference_integers(values, 1.0).tolist() == chunk.integers().tolist()
 
@@ -439,22 +441,22 @@ COLUMNS = [dp.Column(f"x{i}", 0, 1) for i in range(DIM)]
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
-        (promise(), Kind.ROWS),
+        (promise(), KernelKind.ROWS),
         (promise(dim=16), None),
-        (promise(dim=16, center=True), Kind.ROWS),
-        (promise(dim=lattice.TILE - 1), Kind.ROWS),
+        (promise(dim=16, center=True), KernelKind.ROWS),
+        (promise(dim=lattice.TILE - 1), KernelKind.ROWS),
         (promise(dim=lattice.TILE), None),
         (promise(dim=lattice.TILE - 1, center=True), None),
         (dp.Rows(norm=dp.ref("radius"), neighbors="replace", dim=DIM), None),
         (dp.Rows(columns=COLUMNS, norm=dp.ref("radius"), neighbors="replace"), None),
-        (dp.Rows(columns=COLUMNS, neighbors="replace"), Kind.NARROW_COLUMNS),
-        (dp.Rows(columns=COLUMNS, norm=1.0, neighbors="replace"), Kind.NORMED_COLUMNS),
-        (dp.Rows(columns=COLUMNS[:16], neighbors="replace"), Kind.COLUMNS),
-        (dp.Rows(columns=COLUMNS[:16], norm=1.0, neighbors="replace"), Kind.COLUMNS),
+        (dp.Rows(columns=COLUMNS, neighbors="replace"), KernelKind.INT16_COLUMNS),
+        (dp.Rows(columns=COLUMNS, norm=1.0, neighbors="replace"), KernelKind.NORMED_COLUMNS),
+        (dp.Rows(columns=COLUMNS[:16], neighbors="replace"), KernelKind.COLUMNS),
+        (dp.Rows(columns=COLUMNS[:16], norm=1.0, neighbors="replace"), KernelKind.COLUMNS),
     ],
 )
-def test_which_promises_are_for_which_code(rows: dp.Rows, expected: Kind | None) -> None:
-    assert expected is int16.kind(rows)
+def test_which_promises_are_for_which_code(rows: dp.Rows, expected: KernelKind | None) -> None:
+    assert expected is kernel_loader.kernel_kind(rows)
 
 
 def test_the_widest_rows() -> None:

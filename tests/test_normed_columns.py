@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 import dpframe.plugin as dp
-from dpframe.reading import column_map
 from dpframe.reading.kernels.buffers import PAIRS
+from dpframe.reading.mapper import mapper
 from dpframe.reading.scratch import Scratch
 from dpframe.reading.totals import accumulate
 from tests.test_mapping import compiler, one_chunk, reference_integers, reference_map
@@ -44,7 +44,7 @@ def test_columns_with_a_norm(center: bool, norm: float, count: int) -> None:
     values = reference_map(rows, cells)
     assert np.isnan(values).any()
     with compiler(True):
-        chunk = one_chunk(column_map.mapper(rows, Scratch()))(cells)
+        chunk = one_chunk(mapper(rows, Scratch()))(cells)
         assert count == len(chunk)
         total = zeros(rows)
         chunk.add_gram(total)
@@ -62,7 +62,7 @@ def test_what_statistics_see_does_not_depend_on_who_was_first() -> None:
     cells = cells_of(rows, 600)
     cells["y"][::7] = np.nan
     with compiler(True):
-        chunk = one_chunk(column_map.mapper(rows, Scratch()))(cells)
+        chunk = one_chunk(mapper(rows, Scratch()))(cells)
         total = zeros(rows)
         values, integers = chunk.values.copy(), chunk.integers().copy()
         chunk.add_gram(total)
@@ -94,7 +94,7 @@ def test_columns_in_one_direction_are_left_to_doubles() -> None:
     assert (np.abs(reference_integers(values, 1.0)).max(axis=1) > 2**15).mean() > 0.5
     with compiler(True):
         total = zeros(rows)
-        one_chunk(column_map.mapper(rows, Scratch()))(cells).add_gram(total)
+        one_chunk(mapper(rows, Scratch()))(cells).add_gram(total)
     assert expected_gram(values, rows) == total.tolist()
 
 

@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dpframe.plugin as dp
+from dpframe.reading.mapper import coordinates
 from dpframe.reading.people import Counter, Tally, allotments, counted
 from dpframe.sources import open_source
 from tests.neighbours import moved
@@ -107,7 +108,7 @@ def cut(rng: np.random.Generator, records: NDArray[Any]) -> list[Table]:
 
 def kept(chunks: list[Table], rows: dp.Rows, rule: Rule) -> NDArray[Any]:
     """The coordinates of the rows that count."""
-    return np.concatenate([np.zeros((0, 3)), *(rows.map(block) for block in rule(chunks, rows))])
+    return np.concatenate([np.zeros((0, 3)), *(coordinates(rows, block) for block in rule(chunks, rows))])
 
 
 def exceeds(rule: Rule, relation: str, most: int, tables: int) -> tuple[bool, float]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import dpframe.plugin as dp
 from dpframe import postprocess
 from dpframe.postprocess import eigen
+from dpframe.reading.mapper import coordinates
 
 AXES = dp.Axes(("a", "b", "c"), (2.0, 3.0, 1.0), (10.0, 0.0, -1.0), ("", "", ""))
 
@@ -151,7 +152,7 @@ def test_to_units_undoes_the_map_of_the_columns() -> None:
     columns = [dp.Column("a", -10, 30), dp.Column("b", 0, 6), dp.Column("c", 2, 4)]
     rows = dp.Rows(columns=columns, neighbors="replace", center=True)
     raw = np.random.default_rng(2).uniform([-10, 0, 2], [30, 6, 4], size=(300, 3))
-    mapped = rows.map(raw)
+    mapped = coordinates(rows, raw)
     mean = dp.Mean(mapped.mean(axis=0), axes=rows.axes)
     covariance = dp.Covariance(np.cov(mapped, rowvar=False, bias=True), axes=rows.axes)
     in_units = postprocess.ToUnits(of=mean).apply()

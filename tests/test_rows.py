@@ -9,6 +9,7 @@ import pytest
 
 import dpframe.plugin as dp
 from dpframe.lattice import RADIUS, inner_radius
+from dpframe.reading.mapper import coordinates
 
 TABLE = {
     "age": np.array([17.0, 53.5, 90.0, 200.0, -5.0, np.nan]),
@@ -39,7 +40,7 @@ def test_categories_are_one_hot_and_unknown_levels_lose_the_row_unless_a_public_
 
 def test_a_table_maps_by_name_and_a_row_with_a_lost_cell_contributes_nothing() -> None:
     rows = dp.Rows(columns=[SEX, AGE, HOURS], neighbors="add-remove")
-    mapped = rows.map(TABLE)
+    mapped = coordinates(rows, TABLE)
     assert (6, 4) == mapped.shape == (6, rows.known_dim)
     integers = dp.Chunk(rows, mapped).integers()
     assert [True, True, True, True, False, False] == integers.any(axis=1).tolist()
@@ -48,7 +49,7 @@ def test_a_table_maps_by_name_and_a_row_with_a_lost_cell_contributes_nothing() -
 def test_the_norm_of_columns_is_the_root_of_their_number_and_no_mapped_row_exceeds_it() -> None:
     rows = dp.Rows(columns=[AGE, HOURS, SEX], neighbors="replace")
     assert math.sqrt(3) == rows.length
-    longest = rows.map({"age": np.array([90.0]), "hours": np.array([99.0]), "sex": np.array(["M"])})
+    longest = coordinates(rows, {"age": np.array([90.0]), "hours": np.array([99.0]), "sex": np.array(["M"])})
     assert np.linalg.norm(longest) <= rows.length * (1 + 1e-15)
     assert dp.Rows(columns=[AGE], norm=0.5, neighbors="replace").length == 0.5
 

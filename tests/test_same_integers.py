@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dpframe.plugin as dp
-from dpframe.reading import column_map
+from dpframe.reading import kernel_loader
 from dpframe.run import progress, runner
 from dpframe.sources import dask as dask_source
 from dpframe.sources import open_source
@@ -51,8 +51,8 @@ STEPS = [
 @pytest.fixture(autouse=True)
 def _compiled_midway(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some cells go through NumPy and the rest through compiled code, in this process."""
-    monkeypatch.setattr(column_map, "COMPILED_FROM", 2000)
-    monkeypatch.setattr(column_map, "compiler", column_map.Compiler())
+    monkeypatch.setattr(kernel_loader, "COMPILED_FROM", 2000)
+    monkeypatch.setattr(kernel_loader, "loader", kernel_loader.KernelLoader())
 
 
 def plan(rows: dp.Rows) -> dp.Plan:

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import dpframe.plugin as dp
 from dpframe import sources
 from dpframe.reading import process_state
+from dpframe.reading.mapper import coordinates
 from tests.test_bad_input import SECRET, SECRETS, WORD, Watch, check_refused
 
 pa: Any = pytest.importorskip("pyarrow")
@@ -87,7 +88,7 @@ def both(data: Any, rows: dp.Rows = PROMISE) -> tuple[bytes, str]:
 def integers(data: Any, rows: dp.Rows = PROMISE) -> list[list[float]]:
     """The rows on the lattice, in order."""
     blocks = sources.open_source(data, rows).blocks()
-    return [row for block in blocks for row in dp.Chunk(rows, rows.map(block)).integers().tolist()]
+    return [row for block in blocks for row in dp.Chunk(rows, coordinates(rows, block)).integers().tolist()]
 
 
 # -- the same cells in every library -----------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpframe.errors import PlanError
 from dpframe.lattice import RADIUS, FloatArray
+from dpframe.reading.mapper import coordinates
 from dpframe.sources import open_source
 from dpframe.spec.columns import Category, Column
 from dpframe.spec.rows import Rows
@@ -162,5 +163,5 @@ def _records(data: Any, rows: Rows) -> Iterator[bytes]:
     if source.one_shot:
         raise PlanError("neighbours are read many times; pass arrays, tables or paths, not one-shot iterables.")
     for block in source.blocks():
-        mapped = rows.map(block).astype(np.float64)
+        mapped = coordinates(rows, block).astype(np.float64)
         yield from (row.tobytes() for row in np.where(np.isnan(mapped), np.nan, mapped + 0.0))

@@ -1,9 +1,9 @@
-"""Private data on its way from the rows to a mechanism. Nothing here shows a value when printed."""
+"""Some rows, as a statistic sees them. Nothing here shows a value when printed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 import attrs
 import numpy as np
@@ -15,9 +15,6 @@ from dpframe.lattice import FloatArray, IntArray
 from dpframe.reading.scratch import Scratch
 from dpframe.spec.rows import Rows
 
-if TYPE_CHECKING:
-    from dpframe.reading.int16 import Narrow
-
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """A view that cannot be written to: what one statistic or mechanism is shown, others are shown too."""
@@ -26,86 +23,84 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-Values = NDArray[Any] | Callable[[], NDArray[Any]]
-
-
-def _read_only_if_known(values: Values) -> Values:
-    return values if callable(values) else read_only(values)
-
-
-@attrs.frozen(repr=False, eq=False)
+@attrs.frozen(repr=False, eq=False, slots=False)
 class Chunk(Redacted):
     """Some rows, mapped to coordinates, for a statistic to look at.
 
+    Subclasses come to the same coordinates and integers in faster ways.
+
     Args:
         rows: the promise, with its dimension known.
-        values: (rows, dim), NaN in rows that contribute nothing; or what gives them if a statistic asks.
-        within: whether every row is known to be finite and no longer than the promise says.
-        count: how many rows there are, where the values are not there yet.
-        rounded: gives room for the integers that holds the values in lattice steps, rounded, where there is a faster
-            way to them than from the values.
-        narrow: the integers in 16 bits, where they are known by now and fit.
-        gram: adds the exact Gram matrix of the integer rows, where there is a faster way than from them.
-        scratch: where integer rows are held; memory of its own unless given.
+        values: (rows, dim), NaN in rows that contribute nothing.
     """
 
     rows: Rows
-    _values: Values = attrs.field(alias="values", converter=_read_only_if_known)
-    within: bool = attrs.field(default=False, kw_only=True)
-    _count: int | None = attrs.field(default=None, alias="count", kw_only=True)
-    _rounded: Callable[[], FloatArray] | None = attrs.field(default=None, alias="rounded", kw_only=True)
-    _narrow: Narrow | None = attrs.field(default=None, alias="narrow", kw_only=True)
-    _gram: Callable[[IntArray], None] | None = attrs.field(default=None, alias="gram", kw_only=True)
-    _scratch: Scratch = attrs.field(factory=Scratch, alias="scratch", kw_only=True)
-    _integers: FloatArray | None = attrs.field(default=None, init=False)
+    _given: Any = attrs.field(alias="values")
 
     def __len__(self) -> int:
-        return len(self.values) if self._count is None else self._count
+        return len(self.values)
 
-    @property
+    @cached_property
     def values(self) -> NDArray[Any]:
         """The coordinates, neither clipped to the norm nor rounded; NaN in rows that contribute nothing."""
-        if callable(self._values):
-            object.__setattr__(self, "_values", read_only(self._values()))
-        assert not callable(self._values)  # by now
-        return self._values
+        return read_only(self._coordinates())
 
     def integers(self) -> FloatArray:
-        """Lattice rows of length at most RADIUS, followed by the constant coordinate where the plan is centred.
+        """Lattice rows of length at most RADIUS, followed by the constant coordinate where the plan is centered.
 
         They are computed once, for all statistics that look at these rows, and cannot be written to.
         """
-        if self._integers is None:
-            object.__setattr__(self, "_integers", read_only(self._to_lattice()))
-        assert self._integers is not None  # by now
-        return self._integers
+        return self._lattice_rows
 
     def add_gram(self, total: IntArray) -> None:
         """Add the exact Gram matrix of the integer rows."""
-        if self._gram is not None:
-            self._gram(total)
-        else:
-            lattice.add_gram(self.integers(), total)
-
-    def _to_lattice(self) -> FloatArray:
-        dim = self.rows.known_dim
-        if self._narrow is not None:
-            room = self._scratch.integers(self._narrow.count, self.rows, by_columns=True)
-            self._narrow.widen(room)
-            return room
-        if self._rounded is not None:
-            room = self._rounded()
-            lost = None if self.within else lattice.shorten(room[:, :dim], lambda: self.values)
-        else:
-            room = self._scratch.integers(len(self.values), self.rows, by_columns=self.values.flags.fnc)
-            _, lost = lattice.integer_rows(self.values, self.rows.length, room[:, :dim], within=self.within)
-        if self.rows.center:
-            room[:, dim] = self.rows.constant
-            if lost is not None:
-                room[lost, dim] = 0.0
-        return room
+        lattice.add_gram(self.integers(), total)
 
     def finite(self) -> NDArray[Any]:
         """The rows that contribute, neither clipped nor rounded."""
         keep = np.isfinite(self.values).all(axis=1)
         return self.values if keep.all() else self.values[keep]
+
+    def _coordinates(self) -> NDArray[Any]:
+        found: NDArray[Any] = self._given
+        return found
+
+    @cached_property
+    def _lattice_rows(self) -> FloatArray:
+        return read_only(self._to_lattice())
+
+    def _to_lattice(self) -> FloatArray:
+        return rounded(self.rows, self.values, Scratch())
+
+
+@attrs.frozen(repr=False, eq=False, slots=False)
+class MappedChunk(Chunk):
+    """Rows that NumPy mapped.
+
+    Args:
+        scratch: where their integers are held, until the next rows.
+        within: whether every row is known to be finite and no longer than the promise says.
+    """
+
+    scratch: Scratch = attrs.field(kw_only=True)
+    within: bool = attrs.field(default=False, kw_only=True)
+
+    def _to_lattice(self) -> FloatArray:
+        return rounded(self.rows, self.values, self.scratch, within=self.within)
+
+
+def rounded(rows: Rows, values: NDArray[Any], scratch: Scratch, *, within: bool = False) -> FloatArray:
+    """Coordinates as integer rows, with the constant coordinate where there is one."""
+    dim = rows.known_dim
+    integers = scratch.integers(len(values), rows, by_columns=values.flags.fnc)
+    _, lost = lattice.integer_rows(values, rows.length, integers[:, :dim], within=within)
+    set_constant(rows, integers, lost)
+    return integers
+
+
+def set_constant(rows: Rows, integers: FloatArray, lost: NDArray[np.bool_] | None) -> None:
+    """Write the constant coordinate of centered rows: zero in rows that contribute nothing."""
+    if rows.center:
+        integers[:, -1] = rows.constant
+        if lost is not None:
+            integers[lost, -1] = 0.0

@@ -12,126 +12,29 @@ bit, in 16 bits where they fit (`dpframe.reading.int16`).
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
-from importlib import import_module
-from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from dpframe import lattice
-from dpframe.display.redacted import Redacted
 from dpframe.lattice import FloatArray, IntArray
-from dpframe.reading import int16
-from dpframe.reading.chunk import Chunk
-from dpframe.reading.int16 import Kind
-from dpframe.reading.process_state import numba_log_silenced
+from dpframe.reading import int16, kernel_loader
+from dpframe.reading.chunk import Chunk, MappedChunk, set_constant
+from dpframe.reading.kernel_loader import KernelKind
 from dpframe.reading.scratch import Scratch
+from dpframe.reading.tiles import INT16_ENTRIES, TILE_ENTRIES, tiles
 from dpframe.spec.columns import Category, Column
 from dpframe.spec.rows import Rows
 
 Raw = NDArray[Any] | Mapping[str, NDArray[Any]]
 
-
-COMPILED_FROM = 1 << 28
-"""So many cells are worth compiled code, if Numba is there: loading it takes as long as it saves on them."""
-
-TILE_ENTRIES = 1 << 18  # 2 MiB of float64: still in a core's share of the cache when it is summed
-NARROW_ENTRIES = 1 << 20  # compiled code goes over rows in passes of its own
-
 Rounder = Callable[[slice, NDArray[Any]], bool]
 """Fills strips with the coordinates of some rows, in lattice steps and rounded, and with zeros behind them; tells
 whether no row is lost, which may have any integers."""
-
-
-class Mapper(Protocol):
-    """Maps blocks of raw rows to coordinates, some rows at a time; each chunk ends the one before."""
-
-    def __call__(self, raw: Any) -> Iterator[Chunk]: ...
-
-
-def mapper(rows: Rows, scratch: Scratch) -> Mapper:
-    """The map that belongs to a promise."""
-    if rows.columns is None:
-        return partial(_as_it_is, rows, scratch)
-    return _Columns.of(rows, rows.columns, scratch)
-
-
-def _as_it_is(rows: Rows, scratch: Scratch, raw: Any) -> Iterator[Chunk]:
-    values = np.asarray(raw)
-    kernels = compiler.kernels(int16.kind(rows), values.size)
-    for tile in _tiles(len(values), rows.known_dim, NARROW_ENTRIES if kernels else TILE_ENTRIES):
-        some = values[tile]
-        gram = partial(int16.add_rows, some, rows, kernels.add_rows) if kernels else None
-        yield Chunk(rows, some, gram=gram, scratch=scratch)
-
-
-def _tiles(count: int, dim: int, entries: int = TILE_ENTRIES) -> Iterator[slice]:
-    """Some rows at a time: few enough for the cache, enough for the Gram matrix to dominate."""
-    size = max(entries // dim, min(dim, 2048))
-    for start in range(0, count, size):
-        yield slice(start, start + size)
-
-
-@attrs.define(repr=False)
-class Compiler(Redacted):
-    """Loads compiled code, once for a process, where there are cells enough; NumPy works on the others.
-
-    There is some for each kind of data.
-    """
-
-    _expected: dict[Kind, int] = attrs.field(init=False, factory=dict)
-    _seen: dict[Kind, int] = attrs.field(init=False, factory=dict)
-    _kernels: dict[Kind, Any] = attrs.field(init=False, factory=dict)
-    _lock: Any = attrs.field(init=False, factory=Lock)
-
-    def expect(self, kind: Kind | None, cells: int) -> None:
-        """So many cells of a kind are to come. Code is loaded with the first of them, while more are read."""
-        if kind is not None:
-            self._expected[kind] = cells
-
-    def forked(self) -> None:
-        """For a process that may have been forked while another thread, which it does not have, was loading: it will
-        not be done with that."""
-        if self._lock.locked():
-            self._kernels = dict.fromkeys(Kind)
-            self._lock = Lock()
-
-    def kernels(self, kind: Kind | None, cells: int) -> Any:
-        """The module of compiled code for so many more cells of a kind, or None where NumPy is to work on them: also
-        while another thread loads it."""
-        if kind is None:
-            return None
-        self._seen[kind] = self._seen.get(kind, 0) + cells
-        due = kind not in self._kernels and max(self._seen[kind], self._expected.get(kind, 0)) >= COMPILED_FROM
-        if due and self._lock.acquire(blocking=False):
-            try:
-                if kind not in self._kernels:
-                    self._kernels[kind] = _compiled(kind)
-            finally:
-                self._lock.release()
-        return self._kernels.get(kind)
-
-
-def _compiled(kind: Kind) -> Any:
-    """The module, or None where it does not work, for whatever reason: the run is charged, and NumPy does the same.
-    Nothing is said of it, since that would tell that there are so many cells."""
-    with suppress(Exception), numba_log_silenced():
-        kernels = import_module("dpframe.reading.kernels")
-        kernels.CHECKS[kind]()
-        return kernels
-    return None
-
-
-compiler = Compiler()
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=compiler.forked)
 
 
 @attrs.frozen(eq=False)
@@ -248,7 +151,7 @@ _AS_IT_IS = (0.0, 1.0, -1.0, 1.0, math.nan)
 
 
 @attrs.frozen(eq=False)
-class _Columns:
+class ColumnMap:
     """Tables, or arrays with as many columns as were declared, to coordinates."""
 
     rows: Rows
@@ -256,10 +159,11 @@ class _Columns:
     parts: tuple[tuple[slice, slice, _Numbers | Category], ...]  # which columns, the coordinates they make, and how
     images: FloatArray  # the map of each coordinate, as for numbers; indicators of levels are mapped to themselves
     scratch: Scratch
-    kind: Kind | None
+    kind: KernelKind | None
+    expected: int
 
     @classmethod
-    def of(cls, rows: Rows, columns: Sequence[Column | Category], scratch: Scratch) -> _Columns:
+    def of(cls, rows: Rows, columns: Sequence[Column | Category], scratch: Scratch, expected: int) -> ColumnMap:
         parts: list[tuple[slice, slice, _Numbers | Category]] = []
         start = dim = 0
         while start < len(columns):
@@ -276,7 +180,8 @@ class _Columns:
         images = np.vstack(
             [part.columns if isinstance(part, _Numbers) else [_AS_IT_IS] * len(part.levels) for _, _, part in parts]
         )
-        return cls(rows, tuple(column.name for column in columns), tuple(parts), images, scratch, int16.kind(rows))
+        names = tuple(column.name for column in columns)
+        return cls(rows, names, tuple(parts), images, scratch, kernel_loader.kernel_kind(rows), expected)
 
     def __call__(self, raw: Raw) -> Iterator[Chunk]:
         if not isinstance(raw, np.ndarray):
@@ -284,7 +189,7 @@ class _Columns:
         elif raw.strides[0] == raw.itemsize:
             yield from self._block(list(raw.T))
         else:
-            for tile in _tiles(len(raw), self.rows.known_dim):
+            for tile in tiles(len(raw), self.rows.known_dim):
                 yield from self._block(list(np.ascontiguousarray(raw[tile].T)))
 
     def _block(self, cells: Sequence[NDArray[Any]]) -> Iterator[Chunk]:
@@ -294,41 +199,40 @@ class _Columns:
             raise IndexError(f"a block of {len(cells)} columns, where {len(self.names)} were promised")
         if any(column.shape != (count,) for column in cells):
             raise IndexError("the columns of a block have different lengths")
-        kernels = compiler.kernels(self.kind, count * dim)
-        rounders = None if kernels is None else self._rounders(cells, kernels)
-        wide = rounders is None or self.kind is Kind.COLUMNS
-        for tile in _tiles(count, dim, TILE_ENTRIES if wide else NARROW_ENTRIES):
-            if rounders is None:
-                values, complete = self._values(cells, tile)
-                yield Chunk(self.rows, values, within=self._within(complete), scratch=self.scratch)
-            else:
-                yield self._compiled(cells, tile, rounders, kernels)
+        kernels = kernel_loader.loader.kernels(self.kind, count * dim, expected=self.expected)
+        if kernels is None:
+            for tile in tiles(count, dim):
+                values, complete = self.coordinates(cells, tile)
+                yield MappedChunk(self.rows, values, within=self._within(complete), scratch=self.scratch)
+            return
+        rounders = self._rounders(cells, kernels)
+        for tile in tiles(count, dim, TILE_ENTRIES if self.kind is KernelKind.COLUMNS else INT16_ENTRIES):
+            yield self._kernel_chunk(cells, slice(tile.start, min(tile.stop, count)), rounders, kernels)
 
-    def _compiled(
+    def _kernel_chunk(
         self, cells: Sequence[NDArray[Any]], tile: slice, rounders: Sequence[tuple[slice, Rounder]], kernels: Any
     ) -> Chunk:
-        """Some rows by compiled code; their coordinates are mapped if a statistic asks for them."""
-        count = min(tile.stop, len(cells[0])) - tile.start
-        chunk = partial(Chunk, self.rows, lambda: self._values(cells, tile)[0], count=count, scratch=self.scratch)
-        if self.kind is Kind.NORMED_COLUMNS:
-            gram = partial(self._add_gram, [column[tile] for column in cells], kernels.add_columns)
-            return chunk(rounded=lambda: self._rounded(count, tile, rounders)[0], gram=gram)
-        if self.kind is Kind.NARROW_COLUMNS:
-            room = int16.room_for(count, self.rows, self.scratch)
-            complete = min(rounder(tile, room[here]) for here, rounder in rounders)
+        """Some rows by compiled code."""
+        if self.kind is KernelKind.NORMED_COLUMNS:
+            return NormedChunk(self.rows, self, cells, tile, rounders=rounders, add_columns=kernels.add_columns)
+        if self.kind is KernelKind.INT16_COLUMNS:
+            count = tile.stop - tile.start
+            strips = int16.strips_for(count, self.rows, self.scratch)
+            complete = min(rounder(tile, strips[here]) for here, rounder in rounders)
             if not complete:
-                room[:, :count][:, self._lost(cells, tile)] = 0
-            found = int16.Narrow(room, count, self.rows, kernels.add_strips)
-            return chunk(within=complete, narrow=found, gram=found.add_gram)
-        rounded, complete = self._rounded(count, tile, rounders)
-        return chunk(within=self._within(complete), rounded=lambda: rounded)
+                strips[:, :count][:, self._lost(cells, tile)] = 0
+            return Int16Chunk(
+                self.rows, self, cells, tile, integer_rows=int16.Int16Rows(strips, count, self.rows, kernels.add_strips)
+            )
+        steps, complete = self.in_steps(tile, rounders)
+        return RoundedChunk(self.rows, self, cells, tile, steps=steps, within=self._within(complete))
 
-    def _rounded(self, count: int, tile: slice, rounders: Sequence[tuple[slice, Rounder]]) -> tuple[FloatArray, bool]:
+    def in_steps(self, tile: slice, rounders: Sequence[tuple[slice, Rounder]]) -> tuple[FloatArray, bool]:
         """Room for the integers of some rows, with their coordinates in steps, rounded; and whether none is lost."""
-        rounded = self.scratch.integers(count, self.rows, by_columns=True)
-        return rounded, min(rounder(tile, rounded.T[here]) for here, rounder in rounders)
+        steps = self.scratch.integers(tile.stop - tile.start, self.rows, by_columns=True)
+        return steps, min(rounder(tile, steps.T[here]) for here, rounder in rounders)
 
-    def _add_gram(self, cells: Sequence[NDArray[Any]], compiled: Any, total: IntArray) -> None:
+    def add_gram(self, cells: Sequence[NDArray[Any]], compiled: Any, total: IntArray) -> None:
         """Add the Gram matrix of some rows, scaled down to a norm beside the columns."""
         strips: list[NDArray[Any]] = []
         for which, _, part in self.parts:
@@ -339,10 +243,26 @@ class _Columns:
         found = _Strips.of(strips)
 
         def values(aside: IntArray) -> FloatArray:
-            return self._values([column[aside] for column in cells], slice(None), "rows aside")[0]
+            return self.coordinates([column[aside] for column in cells], slice(None), "rows aside")[0]
 
         add = partial(compiled, *found.at(slice(None)), self.images)
         int16.add_but_some(add, len(cells[0]), self.rows, values, total)
+
+    def coordinates(
+        self, cells: Sequence[NDArray[Any]], tile: slice, use: str = "coordinates"
+    ) -> tuple[FloatArray, bool]:
+        """Coordinates of some rows, in memory that is kept for a use, and whether all of them are numbers."""
+        some = [column[tile] for column in cells]
+        mapped = self.scratch.array(use, len(some[0]), self.rows.known_dim, by_columns=True)  # as cells come
+        values, complete = mapped.T, True
+        with np.errstate(over="ignore", invalid="ignore"):
+            for which, here, part in self.parts:
+                if isinstance(part, Category):
+                    values[here] = part.map(some[which.start]).T
+                    complete &= not np.isnan(values[here.start]).any()
+                else:
+                    complete &= part.fill(values[here], some[which])
+        return mapped, complete
 
     def _lost(self, cells: Sequence[NDArray[Any]], tile: slice) -> NDArray[np.bool_]:
         """Which of some rows contribute nothing."""
@@ -361,20 +281,6 @@ class _Columns:
         contributes at most 1 to the square of a length, so they are unless a cell is lost."""
         return complete and self.rows.norm is None
 
-    def _values(self, cells: Sequence[NDArray[Any]], tile: slice, use: str = "coordinates") -> tuple[FloatArray, bool]:
-        """Coordinates of some rows, in memory that is kept for a use, and whether all of them are numbers."""
-        some = [column[tile] for column in cells]
-        mapped = self.scratch.array(use, len(some[0]), self.rows.known_dim, by_columns=True)  # as cells come
-        values, complete = mapped.T, True
-        with np.errstate(over="ignore", invalid="ignore"):
-            for which, here, part in self.parts:
-                if isinstance(part, Category):
-                    values[here] = part.map(some[which.start]).T
-                    complete &= not np.isnan(values[here.start]).any()
-                else:
-                    complete &= part.fill(values[here], some[which])
-        return mapped, complete
-
     def _rounders(self, cells: Sequence[NDArray[Any]], kernels: Any) -> list[tuple[slice, Rounder]]:
         """What rounds which coordinates of a block."""
         scale = lattice.steps_per_unit(self.rows.known_dim, self.rows.length)
@@ -387,3 +293,86 @@ class _Columns:
             )
             for which, here, part in self.parts
         ]
+
+
+@attrs.frozen(repr=False, eq=False, slots=False)
+class KernelChunk(Chunk):
+    """Rows of columns whose integers come from compiled code; coordinates are mapped if a statistic asks for them.
+
+    Args:
+        map: what maps them.
+        cells: the columns of the block.
+        tile: which of its rows.
+    """
+
+    _given: None = attrs.field(init=False, default=None)
+    map: ColumnMap
+    cells: Sequence[NDArray[Any]]
+    tile: slice
+
+    def __len__(self) -> int:
+        found: int = self.tile.stop - self.tile.start
+        return found
+
+    def _coordinates(self) -> NDArray[Any]:
+        return self.map.coordinates(self.cells, self.tile)[0]
+
+    def _shortened(self, steps: FloatArray, *, within: bool = False) -> FloatArray:
+        """Rounded coordinates in lattice steps, scaled down to the norm where they are longer, in place."""
+        lost = None if within else lattice.shorten(steps[:, : self.rows.known_dim], lambda: self.values)
+        set_constant(self.rows, steps, lost)
+        return steps
+
+
+@attrs.frozen(repr=False, eq=False, slots=False)
+class RoundedChunk(KernelChunk):
+    """Columns that compiled code has rounded.
+
+    Args:
+        steps: room for integer rows that holds the coordinates in lattice steps, rounded.
+        within: whether every row is known to be finite and no longer than the promise says.
+    """
+
+    steps: FloatArray = attrs.field(kw_only=True)
+    within: bool = attrs.field(kw_only=True)
+
+    def _to_lattice(self) -> FloatArray:
+        return self._shortened(self.steps, within=self.within)
+
+
+@attrs.frozen(repr=False, eq=False, slots=False)
+class NormedChunk(KernelChunk):
+    """Columns with a norm, whose Gram matrix compiled code adds up from the cells.
+
+    Args:
+        rounders: what rounds which coordinates.
+        add_columns: `dpframe.reading.kernels.add_columns`.
+    """
+
+    rounders: Sequence[tuple[slice, Rounder]] = attrs.field(kw_only=True)
+    add_columns: Any = attrs.field(kw_only=True)
+
+    def add_gram(self, total: IntArray) -> None:
+        self.map.add_gram([column[self.tile] for column in self.cells], self.add_columns, total)
+
+    def _to_lattice(self) -> FloatArray:
+        return self._shortened(self.map.in_steps(self.tile, self.rounders)[0])
+
+
+@attrs.frozen(repr=False, eq=False, slots=False)
+class Int16Chunk(KernelChunk):
+    """Columns whose integers fit in 16 bits.
+
+    Args:
+        integer_rows: these integers.
+    """
+
+    integer_rows: int16.Int16Rows = attrs.field(kw_only=True)
+
+    def add_gram(self, total: IntArray) -> None:
+        self.integer_rows.add_gram(total)
+
+    def _to_lattice(self) -> FloatArray:
+        integers = self.map.scratch.integers(len(self), self.rows, by_columns=True)
+        self.integer_rows.widen(integers)
+        return integers

@@ -7,7 +7,6 @@ half goes in one direction; doubles hold these.
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
 from functools import partial
 from typing import Any
 
@@ -20,28 +19,26 @@ from dpframe.display.redacted import Redacted
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.reading.chunk import Chunk
 from dpframe.reading.scratch import Scratch
-from dpframe.spec.refs import Ref
 from dpframe.spec.rows import Rows
 
 MULTIPLE = 16
 """Strips have a multiple of so many rows; those behind the last are zero."""
 
-LEAST_STEPS = 4  # fewer sums of pairs between two carries would not be worth it
+LEAST_PAIRS = 4  # with fewer pairs between two carries, carrying takes longer than multiplying
 LEAST_DIM = 17  # products of fewer coordinates take less time than mapping them
 
 
-def steps_for(rows: Rows) -> int:
-    """How many pairs of products of coordinates have a sum that 32 bits hold, beside 16 bits that were left of the last
-    such sum; zero where 16 bits are not for them.
+def pairs_per_carry(rows: Rows) -> int:
+    """Pair products that fit in a 32-bit sum before it must be carried; 0 where the int16 path does not apply.
 
-    Where no norm is given beside the columns, no coordinate is larger than one and no row too long. Wide rows are left
-    to the matrix library, which works on a block with all cores.
+    A carry leaves at most 16 bits in the sum. Without a norm beside the columns no coordinate is larger than one and no
+    row is too long. Wide rows are left to BLAS, which works on a block with all cores.
     """
     if rows.norm is not None or rows.width >= lattice.TILE:
         return 0
     most = round(lattice.steps_per_unit(rows.known_dim, rows.length))
-    steps = (2**31 - 2**16) // (2 * most * most)
-    return steps if steps >= LEAST_STEPS else 0
+    pairs = (2**31 - 2**16) // (2 * most * most)
+    return pairs if pairs >= LEAST_PAIRS else 0
 
 
 def is_plain(cells: NDArray[Any]) -> bool:
@@ -64,7 +61,7 @@ def _weights(rows: Rows) -> IntArray:
 
 
 @attrs.frozen(repr=False, eq=False)
-class Narrow(Redacted):
+class Int16Rows(Redacted):
     """Some rows of columns.
 
     Args:
@@ -88,42 +85,18 @@ class Narrow(Redacted):
 
     def add_gram(self, total: IntArray) -> None:
         """Add the exact Gram matrix of the integer rows, with the constant coordinate."""
-        self.add_strips(self.strips, steps_for(self.rows), _weights(self.rows), total)
+        self.add_strips(self.strips, pairs_per_carry(self.rows), _weights(self.rows), total)
 
 
-def room_for(count: int, rows: Rows, scratch: Scratch) -> NDArray[np.int16]:
+def strips_for(count: int, rows: Rows, scratch: Scratch) -> NDArray[np.int16]:
     """Strips for so many rows, with any content but for the constant coordinate."""
     strips: NDArray[np.int16] = scratch.array(
-        "narrow", -(-count // MULTIPLE) * MULTIPLE, rows.width, by_columns=True, dtype=np.int16
+        "int16", -(-count // MULTIPLE) * MULTIPLE, rows.width, by_columns=True, dtype=np.int16
     ).T
     if rows.center:
         strips[-1, :count] = 1
         strips[-1, count:] = 0
     return strips
-
-
-class Kind(Enum):
-    """Data that there is compiled code for."""
-
-    ROWS = "rows of plain numbers, to be scaled down to a norm"
-    NORMED_COLUMNS = "columns whose rows are to be scaled down to a norm"
-    NARROW_COLUMNS = "columns whose integers 16 bits hold"
-    COLUMNS = "other columns"
-
-
-def kind(rows: Rows) -> Kind | None:
-    """Of which kind the data of a promise is; None where NumPy is as good.
-
-    With a norm, rows of 17 coordinates or more are summed in 16 bits, unless they are so wide that they are better left
-    to the matrix library.
-    """
-    if isinstance(rows.norm, Ref):
-        return None  # which is not known yet
-    if rows.norm is not None and LEAST_DIM <= rows.width < lattice.TILE:
-        return Kind.ROWS if rows.columns is None else Kind.NORMED_COLUMNS
-    if rows.columns is None:
-        return None
-    return Kind.NARROW_COLUMNS if steps_for(rows) else Kind.COLUMNS
 
 
 def add_rows(values: NDArray[Any], rows: Rows, compiled: Any, total: IntArray) -> None:

@@ -18,8 +18,8 @@ import numpy as np
 from dpframe.display.redacted import Redacted
 from dpframe.interfaces import Statistic
 from dpframe.reading.chunk import Chunk
-from dpframe.reading.column_map import mapper
 from dpframe.reading.exact_sum import ExactSum
+from dpframe.reading.mapper import mapper
 from dpframe.reading.private_data import Parts
 from dpframe.reading.process_state import one_blas_thread, warnings_silenced
 from dpframe.reading.scratch import Scratch
@@ -29,17 +29,26 @@ WIDE = 1 << 10
 """From this width on blocks are read one after the other, with all cores at work on each, and one matrix is kept."""
 
 
-def accumulate(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows) -> dict[Statistic, Parts]:
-    """Exact totals of the statistics over all blocks of raw rows, on the cores of this machine."""
+def accumulate(
+    blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows, *, expected: int = 0
+) -> dict[Statistic, Parts]:
+    """Exact totals of the statistics over all blocks of raw rows, on the cores of this machine.
+
+    Args:
+        blocks: raw rows.
+        statistics: what is summed.
+        rows: the promise, with its dimension known.
+        expected: how many cells there will be, as far as that is known. Only speed depends on it.
+    """
     with warnings_silenced():
-        return totals(blocks, statistics, rows).exact()
+        return totals(blocks, statistics, rows, expected=expected).exact()
 
 
-def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows) -> Totals:
+def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows, *, expected: int = 0) -> Totals:
     """The same, to be merged with the totals of other blocks."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if rows.width >= WIDE:
-        sums = Totals(statistics, rows)
+        sums = Totals(statistics, rows, expected=expected)
         for raw in blocks:
             sums.read(raw)
         return sums
@@ -49,7 +58,7 @@ def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows) -
         try:
             sums = free.pop()
         except IndexError:  # all are at work; there are never more than workers
-            sums = Totals(statistics, rows)
+            sums = Totals(statistics, rows, expected=expected)
         try:
             sums.read(raw)
         finally:
@@ -79,6 +88,7 @@ class Totals(Redacted):
     Args:
         statistics: what is summed.
         rows: the promise, with its dimension known.
+        expected: how many cells will be read, as far as that is known. Only speed depends on it.
 
     >>> from dpframe import Moment
     >>> once = Totals([Moment()], Rows(norm=1.0, neighbors="replace", dim=1))
@@ -89,11 +99,11 @@ class Totals(Redacted):
     True
     """
 
-    def __init__(self, statistics: Sequence[Statistic], rows: Rows) -> None:
+    def __init__(self, statistics: Sequence[Statistic], rows: Rows, *, expected: int = 0) -> None:
         nothing = Chunk(rows, np.zeros((0, rows.known_dim)))
         self._rows = rows
         self._scratch = Scratch()
-        self._map = mapper(rows, self._scratch)
+        self._map = mapper(rows, self._scratch, expected=expected)
         self._sums = {
             each: {name: ExactSum(np.shape(zero)) for name, zero in each.partial(nothing).items()}
             for each in statistics

@@ -165,7 +165,7 @@ def read(
         tell = teller.partitions if teller.listens else None
         return PrivateData(rows, statistics=source.partitions.accumulate(wanted, rows, source.meter, tell))
     blocks = teller.reading(source, source.blocks(), count_rows=rows.neighbors == "replace")
-    return PrivateData(rows, statistics=accumulate(blocks, wanted, rows))
+    return PrivateData(rows, statistics=accumulate(blocks, wanted, rows, expected=source.expected))
 
 
 def _check_again(statistic: Statistic, rows: Rows) -> None:

@@ -12,7 +12,6 @@ import numpy as np
 
 from dpframe.display.redacted import Redacted
 from dpframe.errors import DataError
-from dpframe.reading import column_map, int16
 from dpframe.reading.people import Counter, counted
 from dpframe.sources.arrays import ALLOWED, is_columns, open_array
 from dpframe.sources.dask import Partitions, is_dask, open_dask
@@ -46,6 +45,12 @@ class Source(Redacted):
     meter: Meter = attrs.field(factory=Meter)
     partitions: Partitions | None = None
 
+    @property
+    def expected(self) -> int:
+        """How many cells there are, as far as that is known before they are read. Private: only speed depends on it."""
+        known = isinstance(self._chunks, list)
+        return self.dim * sum(chunk.count or 0 for chunk in self._chunks) if known else 0
+
     def blocks(self) -> Iterator[Raw]:
         """Raw rows that count, in blocks of a size that suits the caches, from the beginning each time."""
         blocks, person = self.all_blocks(), self._rows.person
@@ -55,9 +60,6 @@ class Source(Redacted):
         """All raw rows, with ids where the promise names a column of them."""
         meter = self.meter
         meter.start()
-        if isinstance(self._chunks, list):
-            cells = sum(chunk.count or 0 for chunk in self._chunks) * self.dim
-            column_map.compiler.expect(int16.kind(self._rows.bind(self.dim)), cells)
         for chunk in _withholding(self._chunks):
             opened = _opened(chunk, self._rows, late=True)
             fleeting = opened.one_shot or not isinstance(chunk, Opened)

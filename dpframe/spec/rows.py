@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import attrs
-import numpy as np
-from numpy.typing import NDArray
 
 from dpframe import lattice, validators
 from dpframe.errors import PlanError
@@ -168,11 +165,3 @@ class Rows:
                 raise PlanError(f"Rows.dim is {dim}, but its columns make {self.dim} coordinates; leave dim out.")
             raise PlanError(f"the promise says dim={self.dim}; got dim={dim}.")
         return attrs.evolve(self, dim=dim)
-
-    def map(self, chunk: NDArray[Any] | Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-        """Raw rows to coordinates, (rows, dim): each row on its own, NaN in rows that contribute nothing."""
-        from dpframe.reading.column_map import mapper
-        from dpframe.reading.scratch import Scratch
-
-        tiles = [tile.values.copy("K") for tile in mapper(self, Scratch())(chunk)]
-        return np.concatenate(tiles) if tiles else np.empty((0, self.known_dim))

@@ -12,6 +12,7 @@ from dpframe.auditing.neighbor_pairs import cells
 from dpframe.interfaces import Statistic
 from dpframe.lattice import FloatArray
 from dpframe.reading.chunk import Chunk
+from dpframe.reading.mapper import coordinates
 from dpframe.reading.totals import Totals
 from dpframe.spec.columns import Column
 from dpframe.spec.rows import Rows
@@ -151,11 +152,11 @@ def _interleaved(one: FloatArray, other: FloatArray) -> FloatArray:
 def keeps_no_rows(stage: StatisticStage) -> None:
     """After it has looked at a chunk, nothing holds on to it: the data is read once."""
     for rows in stage.rows:
-        coordinates = np.array(rows.map(cells(rows, some_rows(rows)[:6])))
-        chunk = Chunk(rows, coordinates)
-        alive: list[weakref.ref[Any]] = [weakref.ref(chunk), weakref.ref(coordinates)]
+        values = np.array(coordinates(rows, cells(rows, some_rows(rows)[:6])))
+        chunk = Chunk(rows, values)
+        alive: list[weakref.ref[Any]] = [weakref.ref(chunk), weakref.ref(values)]
         parts = stage.subject.partial(chunk)
-        del chunk, coordinates
+        del chunk, values
         if held(alive):
             raise Failed("rows are still held after the statistic has looked at them")
         del parts

@@ -21,6 +21,7 @@ from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
 from dpframe.plan.steps import Step
 from dpframe.reading.chunk import Chunk
+from dpframe.reading.mapper import coordinates
 from dpframe.reading.private_data import Parts, PrivateData
 from dpframe.run import runner
 from dpframe.sources import open_source
@@ -142,10 +143,10 @@ class StatisticStage:
     subject: Statistic
     rows: list[Rows]
 
-    def parts(self, rows: Rows, coordinates: FloatArray) -> Parts:
+    def parts(self, rows: Rows, values: FloatArray) -> Parts:
         """The parts of these rows, as one chunk."""
         with np.errstate(all="ignore"):
-            return self.subject.partial(Chunk(rows, rows.map(cells(rows, coordinates))))
+            return self.subject.partial(Chunk(rows, coordinates(rows, cells(rows, values))))
 
 
 def read(plan: Plan, data: Any) -> PrivateData:

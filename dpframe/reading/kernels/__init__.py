@@ -11,6 +11,6 @@ are sums of integers that cannot overflow, so that every bit is the same as by N
 
 from dpframe.reading.kernels.column_gram import add_columns, add_strips, round_strips
 from dpframe.reading.kernels.row_gram import add_rows
-from dpframe.reading.kernels.selftest import CHECKS
+from dpframe.reading.kernels.selftest import SELF_TESTS
 
-__all__ = ["CHECKS", "add_columns", "add_rows", "add_strips", "round_strips"]
+__all__ = ["SELF_TESTS", "add_columns", "add_rows", "add_strips", "round_strips"]

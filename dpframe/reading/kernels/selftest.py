@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpframe import lattice
-from dpframe.reading.int16 import Kind
+from dpframe.reading.kernel_loader import KernelKind
 from dpframe.reading.kernels.column_gram import add_columns, add_strips, round_strips
 from dpframe.reading.kernels.row_gram import add_rows
 from dpframe.reading.kernels.vectors import LANES
@@ -33,7 +33,7 @@ def check_columns() -> None:
     check_rounding(np.dtype(np.float64))
 
 
-def check_narrow_columns() -> None:
+def check_int16_columns() -> None:
     """The same for columns in 16 bits."""
     strips, total = check_rounding(np.dtype(np.int16)), np.zeros((LANES, LANES), dtype=np.int64)
     add_strips(strips, 4, np.ones(LANES, dtype=np.int64), total)
@@ -74,10 +74,10 @@ def check_normed_columns() -> None:
     _check_sums(add)
 
 
-CHECKS = {
-    Kind.ROWS: check_rows,
-    Kind.NORMED_COLUMNS: check_normed_columns,
-    Kind.NARROW_COLUMNS: check_narrow_columns,
-    Kind.COLUMNS: check_columns,
+SELF_TESTS = {
+    KernelKind.ROWS: check_rows,
+    KernelKind.NORMED_COLUMNS: check_normed_columns,
+    KernelKind.INT16_COLUMNS: check_int16_columns,
+    KernelKind.COLUMNS: check_columns,
 }
 """What tells, of each kind of data, whether its compiled code works here."""

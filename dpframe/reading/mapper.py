@@ -1,0 +1,69 @@
+"""Blocks of raw rows to chunks: the map that belongs to a promise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Protocol
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from dpframe.lattice import IntArray
+from dpframe.reading import int16, kernel_loader
+from dpframe.reading.chunk import Chunk, MappedChunk
+from dpframe.reading.column_map import ColumnMap
+from dpframe.reading.scratch import Scratch
+from dpframe.reading.tiles import INT16_ENTRIES, TILE_ENTRIES, tiles
+from dpframe.spec.rows import Rows
+
+
+class Mapper(Protocol):
+    """Maps blocks of raw rows to coordinates, some rows at a time; each chunk ends the one before."""
+
+    def __call__(self, raw: Any) -> Iterator[Chunk]: ...
+
+
+def mapper(rows: Rows, scratch: Scratch, *, expected: int = 0) -> Mapper:
+    """The map of a promise.
+
+    Args:
+        rows: the promise, with its dimension known.
+        scratch: memory for one worker.
+        expected: how many cells there will be, as far as that is known. Only speed depends on it.
+    """
+    if rows.columns is None:
+        return partial(_array_chunks, rows, scratch, expected)
+    return ColumnMap.of(rows, rows.columns, scratch, expected)
+
+
+def coordinates(rows: Rows, raw: Any) -> NDArray[Any]:
+    """Raw rows to coordinates, (rows, dim): each row on its own, NaN in rows that contribute nothing."""
+    found = [chunk.values.copy("K") for chunk in mapper(rows, Scratch())(raw)]
+    return np.concatenate(found) if found else np.empty((0, rows.known_dim))
+
+
+def _array_chunks(rows: Rows, scratch: Scratch, expected: int, raw: Any) -> Iterator[Chunk]:
+    """The chunks of an array, whose entries are coordinates as they are."""
+    values = np.asarray(raw)
+    kernels = kernel_loader.loader.kernels(kernel_loader.kernel_kind(rows), values.size, expected=expected)
+    for tile in tiles(len(values), rows.known_dim, INT16_ENTRIES if kernels else TILE_ENTRIES):
+        if kernels:
+            yield RowKernelChunk(rows, values[tile], scratch=scratch, add_rows=kernels.add_rows)
+        else:
+            yield MappedChunk(rows, values[tile], scratch=scratch)
+
+
+@attrs.frozen(repr=False, eq=False, slots=False)
+class RowKernelChunk(MappedChunk):
+    """Rows of an array whose Gram matrix compiled code adds up.
+
+    Args:
+        add_rows: `dpframe.reading.kernels.add_rows`.
+    """
+
+    add_rows: Any = attrs.field(kw_only=True)
+
+    def add_gram(self, total: IntArray) -> None:
+        int16.add_rows(self._given, self.rows, self.add_rows, total)
