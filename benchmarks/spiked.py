@@ -19,6 +19,7 @@ from benchmarks.table import Row, Table, Value, at_most
 from benchmarks.timing import Turns
 from dpframe.lattice import FloatArray
 from dpframe.noise import Keystream
+from dpframe.plan.schedule import Pass
 from dpframe.run import runner
 from dpframe.sources import Source, open_source
 from dpframe_spiked import printed_level
@@ -156,7 +157,7 @@ def _errors(setting: Setting, seed: int) -> dict[Key, float]:
     truth = np.linalg.eigh(rows.T @ rows)[1][:, -setting.rank :]
     first = next(iter(plans.values()))
     source = open_source(rows, first.rows)
-    moment = runner.read(first, source, [first.steps[0]], {})  # the same for every relation and budget
+    moment = runner.read(first, source, Pass(1, first.steps[:1]), {})  # the same for every relation and budget
     found = {}
     for key, plan in plans.items():
         basis = _components(plan, source, moment, seed)
@@ -167,10 +168,9 @@ def _errors(setting: Setting, seed: int) -> dict[Key, float]:
 def _components(plan: dp.Plan, source: Source, moment: dp.PrivateData, seed: int) -> FloatArray:
     """What a run of the plan gives: only the reading of the moment of all rows is shared."""
     random, values = dp.Random(Keystream.insecure(seed)), dict[str, dp.Kind]()
-    for number in range(1 + max(plan.passes.values())):
-        due = [step for step in plan.steps if plan.passes[step.name] == number]
-        data = runner.read(plan, source, due, values) if number > 1 else moment
-        for step in due:
+    for due in plan.schedule():
+        data = runner.read(plan, source, due, values) if due.number > 1 else moment
+        for step in due.steps:
             values[step.name] = runner.act(plan, step, attrs.evolve(data, rows=plan.rows), values, random)
     array: FloatArray = values["components"].array
     return array

@@ -188,6 +188,9 @@ class PostProcessor(ABC):
     def check(self, rows: Rows) -> None:
         """Raise PlanError where the promise does not suit this step; the dimension may still be unknown."""
 
+    def check_forecast(self, dim: int) -> None:
+        """Raise PlanError where no error of the result can be forecast for rows of this many coordinates."""
+
 
 class Accountant(ABC):
     """Composes losses into one guarantee; never below the truth."""

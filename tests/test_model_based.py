@@ -270,7 +270,7 @@ def test_plan_files_carry_what_is_accepted(
     assert 'accept = ["toy-model"]' in text
     again = loads(text)
     assert (found, found.content_hash) == (again, again.content_hash)
-    assert found.content_hash != plan(*found.written, accept=("toy-model", "other")).content_hash
+    assert found.content_hash != plan(*found.declared, accept=("toy-model", "other")).content_hash
     with pytest.raises(dp.PlanError, match="'toy-model'"):
         loads(text.replace('accept = ["toy-model"]\n', ""))
     with pytest.raises(dp.PlanError, match="accept must be a list of models"):

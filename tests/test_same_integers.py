@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import dpframe.plugin as dp
+from dpframe.plan.schedule import Pass
 from dpframe.reading import kernel_loader
 from dpframe.run import progress, runner
 from dpframe.sources import dask as dask_source
@@ -98,7 +99,7 @@ def exact(data: Any, rows: dp.Rows) -> tuple[list[int], list[int]]:
     """The integers of the moment and of the histogram of lengths, as a run reads them."""
     chosen = plan(rows)
     source = open_source(data, rows)
-    found = runner.read(chosen, source, list(chosen.steps), {})
+    found = runner.read(chosen, source, Pass(1, chosen.steps), {})
     histogram = chosen.steps[0].action.reads()[0]  # type: ignore[union-attr]
     return found.parts(dp.Moment())["moment"].ravel().tolist(), found.parts(histogram)["counts"].tolist()
 

@@ -47,13 +47,12 @@ class Experiment:
 
     @property
     def one_pass(self) -> bool:
-        return max(self.plan.passes.values()) == 1
+        return self.plan.schedule()[-1].number == 1
 
     def data(self, pair: int, other: bool) -> PrivateData:
         if (pair, other) not in self._data:
             source = self._source(pair, other)
-            due = [step for step in self.plan.steps if self.plan.passes[step.name] == 1]
-            self._data[pair, other] = runner.read(self.plan, source, due, {})
+            self._data[pair, other] = runner.read(self.plan, source, self.plan.schedule()[-1], {})
         return self._data[pair, other]
 
     def _source(self, pair: int, other: bool) -> Any:

@@ -19,6 +19,7 @@ from dpframe.kinds import ComplexSubspace, Kind, Spectrum, Subspace
 from dpframe.lattice import FloatArray
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
+from dpframe.plan.schedule import statistics_of
 from dpframe.plan.steps import Step
 from dpframe.postprocess.eigen import top_eigenpairs
 from dpframe.run import runner
@@ -114,12 +115,10 @@ def _release(plan: Plan, made_up: Population, random: Random) -> tuple[dict[str,
     """The values of all steps as a run would give them, and the time that drawing and deriving took."""
     values: dict[str, Kind] = {}
     taken = 0.0
-    for number in range(1 + max(plan.passes.values())):
-        due = [step for step in plan.steps if plan.passes[step.name] == number]
-        wanted = {statistic for step in due for statistic in runner.statistics_of(step, values)}
-        data = made_up.data(runner.with_released_norm(plan, values).rows, wanted)
+    for due in plan.schedule():
+        data = made_up.data(plan.rows.with_released_norm(values), due.statistics(values))
         start = time.perf_counter()
-        for step in due:
+        for step in due.steps:
             values[step.name] = runner.act(plan, step, data, values, random)
         taken += time.perf_counter() - start
     return values, taken
@@ -148,7 +147,7 @@ def _exact(plan: Plan, step: Step, made_up: Population, truth: Mapping[str, Kind
     reads = action.reads()
     if not all(name in truth for statistic in reads for name in references(statistic)):
         return None
-    return action.noiseless(made_up.unclipped(plan.rows, runner.statistics_of(step, truth)))
+    return action.noiseless(made_up.unclipped(plan.rows, statistics_of(step, truth)))
 
 
 def _leading(value: Kind, moment: FloatArray) -> Kind | None:

@@ -15,7 +15,6 @@ from dpframe.forecast.error_norms import SEED
 from dpframe.forecast.population import MOST_SIMULATED
 from dpframe.forecast.simulation import simulate
 from dpframe.plan import Plan
-from dpframe.postprocess.spectral import refuse_whole
 from dpframe.spec.scenario import Scenario
 
 SURE = 0.999  # confidence that the simulated quantile is not below the true one
@@ -57,7 +56,7 @@ class Target:
             raise PlanError(f"{word} must be a number {allowed}; got {value!r}.")
         if not validators.is_finite(confidence) or not 0.0 < confidence <= MOST_CONFIDENCE:
             raise PlanError(f"confidence must be a number above 0 and at most {MOST_CONFIDENCE}; got {confidence!r}.")
-        refuse_whole({part.name: part.action for part in plan.steps}, scenario.dim)
+        plan.check_forecast(scenario.dim)
         found = simulate(plan, scenario, draws=1, seed=SEED)
         fitting = {
             name: norm for name, norms in found.errors.items() for norm in error_norms.TARGETS[word] if norm in norms

@@ -80,9 +80,16 @@ def content_hash(plan: Plan) -> str:
         content = {key: value for key, value in to_dict(plan).items() if key != "requires"}
     except PlanError:  # holds a value that no file can: told by its parts, arrays with all their digits
         with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
-            content = {"plan": repr(plan)}
+            content = {"plan": _by_parts(plan)}
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _by_parts(plan: Plan) -> str:
+    """A text that tells plans apart which no file can hold. Hashes of such plans were recorded with these words."""
+    parts = {field.name: getattr(plan, field.name) for field in attrs.fields(Plan)}
+    parts = {"written" if name == "declared" else name: value for name, value in parts.items()}
+    return f"Plan({', '.join(f'{name}={value!r}' for name, value in parts.items())})"
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------
@@ -100,7 +107,7 @@ def to_dict(plan: Plan) -> dict[str, Any]:
     rows = _fields(plan.rows)
     if plan.rows.columns is not None:
         del rows["dim"]  # it follows from the columns
-    content |= {"rows": rows, "budget": _fields(plan.budget), "steps": [_step(step) for step in plan.written]}
+    content |= {"rows": rows, "budget": _fields(plan.budget), "steps": [_step(step) for step in plan.declared]}
     if plan.scenario is not None:
         content["scenario"] = _fields(plan.scenario)
     return content
@@ -146,7 +153,7 @@ def _plain(value: Any) -> Any:
 def _requirements(plan: Plan) -> dict[str, str]:
     """The plugins that the plan uses, at least in their installed versions."""
     roles = []
-    for step in plan.written:
+    for step in plan.declared:
         role = "postprocessor" if isinstance(step.action, PostProcessor) else "mechanism"
         roles.append((role, step.action.name))
     if plan.accountant != "auto":

@@ -14,7 +14,8 @@ from dpframe.errors import PlanError
 from dpframe.interfaces import Mechanism, PostProcessor, Recipe, Statistic
 from dpframe.kinds import Kind, Scalar
 from dpframe.losses import ModelBased, PrivacyLoss
-from dpframe.plan.pricing import Pricing, priced
+from dpframe.plan.pricing import Pricing, check_levels, priced
+from dpframe.plan.schedule import Pass, needs, passes, schedule
 from dpframe.plan.steps import Step
 from dpframe.spec.budget import Budget
 from dpframe.spec.models import Model, as_models
@@ -52,7 +53,7 @@ class Plan:
 
     rows: Rows = attrs.field()
     budget: Budget = attrs.field()
-    written: tuple[Step, ...] = attrs.field(alias="steps", converter=validators.as_tuple)
+    declared: tuple[Step, ...] = attrs.field(alias="steps", converter=validators.as_tuple)
     accountant: str = attrs.field(default="auto", validator=validators.text)
     scenario: Scenario | None = attrs.field(default=None)
     accept: tuple[Model, ...] = attrs.field(default=(), converter=as_models)
@@ -69,16 +70,16 @@ class Plan:
             raise PlanError('Plan.accept must be a list of models, such as [dp.model("spiked-covariance")].')
         if self.budget.epsilon == 0.0:
             raise PlanError("Plan.budget must have epsilon above 0; with epsilon=0 nothing can be released.")
-        written = self.written
-        if not isinstance(written, tuple) or not written or not all(isinstance(step, Step) for step in written):
+        declared = self.declared
+        if not isinstance(declared, tuple) or not declared or not all(isinstance(step, Step) for step in declared):
             raise PlanError("a plan needs steps: a list of dp.release(...) and dp.derive(...), at least one.")
         self._check_steps()
         _ = self.pricing
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """The steps with recipes written out."""
-        return tuple(part for step in self.written for part in step.expanded(self.rows, self.budget, self.scenario))
+        """The steps with recipes expanded."""
+        return tuple(part for step in self.declared for part in step.expanded(self.rows, self.budget, self.scenario))
 
     # -- checks -------------------------------------------------------------------------------------------------------
 
@@ -131,23 +132,23 @@ class Plan:
 
     @cached_property
     def passes(self) -> dict[str, int]:
-        """For each step, after how many passes over the data it is known.
+        """For each step, after how many passes over the data it is known."""
+        return passes(self)
 
-        Statistics without references are read in the first pass; one that refers to a result needs a pass after it.
-        """
-        known: dict[str, int] = {}
+    def schedule(self) -> tuple[Pass, ...]:
+        """The passes over the data in order, each with the steps that are due after it."""
+        return self._schedule
+
+    @cached_property
+    def _schedule(self) -> tuple[Pass, ...]:
+        return schedule(self)
+
+    def check_forecast(self, dim: int) -> None:
+        """Raise PlanError where no error of a step can be forecast for rows of this many coordinates."""
         for step in self.steps:
-            after = max((known[name] for name in references(step.action)), default=0)
-            if isinstance(step.action, Mechanism):
-                needed = [known[name] for statistic in step.action.reads() for name in self._needs(statistic)]
-                after = max(after, 1 + max(needed, default=0))
-            known[step.name] = after
-        return known
-
-    def _needs(self, statistic: Statistic) -> tuple[str, ...]:
-        """The steps whose results must be known before a statistic can be read."""
-        norm = self.rows.released_norm
-        return (*references(statistic), *((norm,) if statistic.clips and norm is not None else ()))
+            if isinstance(step.action, PostProcessor):
+                with step.naming():
+                    step.action.check_forecast(dim)
 
     @cached_property
     def modelled(self) -> frozenset[str]:
@@ -156,7 +157,7 @@ class Plan:
         for step in self.steps:
             losses = self.pricing.losses.get(step.name, ())
             reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
-            sources = {*references(step.action), *(name for statistic in reads for name in self._needs(statistic))}
+            sources = {*references(step.action), *(name for statistic in reads for name in needs(statistic, self.rows))}
             if sources & found or any(isinstance(loss, ModelBased) for loss in losses):
                 found.add(step.name)
         return frozenset(found)
@@ -165,11 +166,20 @@ class Plan:
 
     def losses_at(self, scale: float) -> dict[str, tuple[PrivacyLoss, ...]]:
         """The losses of all releases when free ones run at weight · scale."""
+        return self.losses_at_levels({step.name: step.level_at(scale) for step, _ in self.releases})
+
+    def losses_at_levels(self, levels: Mapping[str, float]) -> dict[str, tuple[PrivacyLoss, ...]]:
+        """The losses of all releases at these levels."""
         found = {}
         for step, mechanism in self.releases:
-            loss = mechanism.loss(self.rows, step.level_at(scale))
+            loss = mechanism.loss(self.rows, levels[step.name])
             found[step.name] = loss if isinstance(loss, tuple) else (loss,)
         return found
+
+    @property
+    def shares(self) -> list[tuple[str, float, float | None]]:
+        """The name, weight and fixed level of each release, from which levels are solved."""
+        return [(step.name, step.weight, step.level) for step, _ in self.releases]
 
     @cached_property
     def pricing(self) -> Pricing:
@@ -185,11 +195,28 @@ class Plan:
 
     def bind(self, dim: int) -> Plan:
         """The same plan for rows of a known dimension, checked again."""
-        return self if self.rows.dim == dim else attrs.evolve(self, rows=self.rows.bind(dim))
+        return self if self.rows.dim == dim else self._with_rows(self.rows.bind(dim), self.declared)
 
-    def with_norm(self, norm: float) -> Plan:
-        """The same plan with the norm that one of its steps released; what recipes chose before that stays."""
-        return attrs.evolve(self, rows=attrs.evolve(self.rows, norm=norm), steps=self.steps)
+    def with_released_norm(self, values: Mapping[str, Kind]) -> Plan:
+        """The same plan with the norm that one of its steps released, once it has; what recipes chose before stays."""
+        rows = self.rows.with_released_norm(values)
+        return self if rows is self.rows else self._with_rows(rows, self.steps)
+
+    def _with_rows(self, rows: Rows, declared: tuple[Step, ...]) -> Plan:
+        """The same plan for rows of which more is known, checked again.
+
+        Its price stays where its releases have the same losses at the same levels, which is the case unless a mechanism
+        prices what is known now. Composing the same losses gives the same guarantee.
+        """
+        found: Plan = object.__new__(Plan)
+        fields = {field.name: getattr(self, field.name) for field in attrs.fields(Plan)}
+        vars(found).update({**fields, "rows": rows, "declared": declared})
+        found._check_steps()
+        if found.shares == self.shares and found.losses_at_levels(self.pricing.levels) == self.pricing.losses:
+            check_levels(found, self.pricing.levels)
+            vars(found)["pricing"] = self.pricing
+        _ = found.pricing
+        return found
 
     def explain(
         self,

@@ -59,9 +59,7 @@ def priced(plan: Plan) -> Pricing:
         raise _too_expensive(plan, chosen, free)
     losses = plan.losses_at(scale)
     levels = {step.name: step.level_at(scale) for step, _ in plan.releases}
-    for step, mechanism in plan.releases:
-        with step.naming():
-            mechanism.check_level(plan.rows, levels[step.name])
+    check_levels(plan, levels)
     return Pricing(
         levels=levels,
         losses=losses,
@@ -71,6 +69,13 @@ def priced(plan: Plan) -> Pricing:
             delta=plan.budget.delta,
         ),
     )
+
+
+def check_levels(plan: Plan, levels: Mapping[str, float]) -> None:
+    """Raise PlanError where a mechanism cannot serve the level that was solved for it."""
+    for step, mechanism in plan.releases:
+        with step.naming():
+            mechanism.check_level(plan.rows, levels[step.name])
 
 
 def _check_supported(chosen: Accountant, step: str, losses: tuple[PrivacyLoss, ...]) -> None:

@@ -25,14 +25,13 @@ def _check_k(k: int, of: Any, rows: Rows) -> None:
         raise PlanError(f"k={k} is more than the {rows.dim} coordinates of the rows.")
 
 
-def refuse_whole(actions: Mapping[str, Any], dim: int) -> None:
-    """Raise PlanError where a step takes all eigenvectors there are: of that, no error can be forecast."""
-    for name, action in actions.items():
-        if isinstance(action, TopSubspace | RankK) and action.k >= dim:
-            raise PlanError(
-                f"step {name!r} takes all {dim} eigenvectors there are (k={action.k}), so that there is no error of "
-                f"a part to forecast. Say k below {dim}, or leave the scenario out."
-            )
+def _check_part(k: int, dim: int) -> None:
+    """Raise PlanError where all eigenvectors are taken: a forecast is about the error of a part of them."""
+    if k >= dim:
+        raise PlanError(
+            f"k={k} takes all {dim} eigenvectors there are, so that there is no error of a part to forecast. "
+            f"Say k below {dim}, or leave the scenario out."
+        )
 
 
 def _symmetric(matrix: NDArray[Any]) -> NDArray[Any]:
@@ -56,6 +55,9 @@ class TopSubspace(PostProcessor):
 
     def check(self, rows: Rows) -> None:
         _check_k(self.k, self.of, rows)
+
+    def check_forecast(self, dim: int) -> None:
+        _check_part(self.k, dim)
 
     def output(self, kinds: Mapping[str, type[Kind]]) -> type[Kind]:
         written = isinstance(self.of, Kind) and self.of.array.dtype.kind == "f"
@@ -85,6 +87,9 @@ class RankK(PostProcessor):
 
     def check(self, rows: Rows) -> None:
         _check_k(self.k, self.of, rows)
+
+    def check_forecast(self, dim: int) -> None:
+        _check_part(self.k, dim)
 
     def apply(self) -> Kind:
         values, vectors = top_eigenpairs(self.of.array, self.k)

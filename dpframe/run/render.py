@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from dpframe.kinds import Axes
-    from dpframe.run.explain import Explanation, Line, Statement
+    from dpframe.run.explain import Explanation
     from dpframe.run.result import Charge, Record, Result
+    from dpframe.run.statement import Line, Statement
     from dpframe.spec.bounds import Bound
     from dpframe.spec.scenario import Scenario
 

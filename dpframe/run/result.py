@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpframe.display.printable import Printable
 from dpframe.errors import DataError
 from dpframe.kinds import Axes, Kind
-from dpframe.run.explain import Line, Statement
+from dpframe.run.statement import Line, Statement
 from dpframe.spec.budget import Budget
 
 if TYPE_CHECKING:

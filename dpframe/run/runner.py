@@ -22,12 +22,13 @@ from dpframe.interfaces import Mechanism, PostProcessor, Statistic
 from dpframe.kinds import Kind
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
+from dpframe.plan.schedule import Pass, statistics_of
 from dpframe.plan.steps import Step
 from dpframe.reading.private_data import PrivateData
 from dpframe.reading.totals import accumulate
-from dpframe.run.explain import Line, statement
 from dpframe.run.progress import SILENT, Listener, Teller, listener
 from dpframe.run.result import Charge, Record, Result
+from dpframe.run.statement import Line, statement
 from dpframe.sources import Source, open_source
 from dpframe.spec.refs import resolve
 from dpframe.spec.rows import Rows
@@ -62,7 +63,7 @@ def _run(
     source = open_source(data, plan.rows)
     content_hash = plan.content_hash
     plan = (plan if account is None else account.calibrated(plan)).bind(source.dim)
-    needed = max(plan.passes.values())
+    needed = plan.schedule()[-1].number
     if source.one_shot and needed > 1:
         raise DataError(
             f"this plan reads the data {needed} times, but the source can be read only once. Nothing was charged. "
@@ -82,7 +83,7 @@ def _run(
         raise
     if plan.rows.released_norm is not None:
         with suppress(Exception):  # the values are paid for; a report without the noise scales must do then
-            scaled = statement(with_released_norm(plan, values), content_hash).lines
+            scaled = statement(plan.with_released_norm(values), content_hash).lines
             told = attrs.evolve(told, lines=tuple(map(_with_guarantee_of, told.lines, scaled)))
     records = {
         step.name: Record(name=step.name, value=values[step.name], line=told.line(step.name)) for step in plan.steps
@@ -126,19 +127,13 @@ def _recorded(charge: Charge, record: Callable[[], Charge]) -> Charge:
 
 
 def draw_and_derive(plan: Plan, source: Source, random: Random, teller: Teller = SILENT) -> dict[str, Kind]:
-    """The values of all steps: for each pass over the data, first everything is read, then drawn and derived.
-
-    A step refers only to steps above it that are known after no more passes, so the order within a pass is the plan's.
-    """
+    """The values of all steps: for each pass over the data, first everything is read, then drawn and derived."""
     values: dict[str, Kind] = {}
-    passes = max(plan.passes.values())
-    for number in range(1 + passes):
-        due = [step for step in plan.steps if plan.passes[step.name] == number]
-        if not due:
-            continue
-        teller.begin(f"reading the data, pass {number} of {passes}" if number else "preparing")
-        data = _guarded(plan, due[0].name, random, partial(read, plan, source, due, values, teller))
-        for step in due:
+    schedule = plan.schedule()
+    for due in schedule:
+        teller.begin(f"reading the data, pass {due.number} of {schedule[-1].number}" if due.number else "preparing")
+        data = _guarded(plan, due.steps[0].name, random, partial(read, plan, source, due, values, teller))
+        for step in due.steps:
             teller.begin(_phase(step))
             work = partial(act, plan, step, data, values, random)
             values[step.name] = _guarded(plan, step.name, random, work)
@@ -151,12 +146,9 @@ def _phase(step: Step) -> str:
     return f"working on {step.name!r}" + (", which may take long: it draws until it is done" if waits else "")
 
 
-def read(
-    plan: Plan, source: Source, due: list[Step], values: Mapping[str, Kind], teller: Teller = SILENT
-) -> PrivateData:
+def read(plan: Plan, source: Source, due: Pass, values: Mapping[str, Kind], teller: Teller = SILENT) -> PrivateData:
     """The statistics of all releases that are due, in one pass over the data."""
-    rows = with_released_norm(plan, values).rows
-    wanted = list({statistic for step in due for statistic in statistics_of(step, values)})
+    rows, wanted = plan.rows.with_released_norm(values), due.statistics(values)
     for statistic in wanted:
         _check_again(statistic, rows)
     if not wanted:
@@ -191,18 +183,6 @@ def act(plan: Plan, step: Step, data: PrivateData, values: Mapping[str, Kind], r
     if not isinstance(value, plan.kinds[step.name]):
         raise WrongKind(f"it gave a {type(value).__name__} instead of {plan.kinds[step.name].title}.")
     return value
-
-
-def statistics_of(step: Step, values: Mapping[str, Kind]) -> tuple[Statistic, ...]:
-    """What a step reads. Its other inputs may come from the same pass, so only these references are resolved."""
-    reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
-    return tuple(resolve(statistic, values) for statistic in reads)
-
-
-def with_released_norm(plan: Plan, values: Mapping[str, Kind]) -> Plan:
-    """The plan with the norm that one of its steps released, once it has."""
-    name = plan.rows.released_norm
-    return plan.with_norm(float(values[name].array)) if name is not None and name in values else plan
 
 
 class WrongKind(Exception):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
 
 from dpframe import lattice, validators
 from dpframe.errors import PlanError
-from dpframe.kinds import Axes
+from dpframe.kinds import Axes, Kind
 from dpframe.spec.columns import Category, Column
 from dpframe.spec.refs import Ref
 
@@ -157,6 +158,11 @@ class Rows:
     def released_norm(self) -> str | None:
         """The name of the step that releases the norm, where one does."""
         return self.norm.name if isinstance(self.norm, Ref) else None
+
+    def with_released_norm(self, values: Mapping[str, Kind]) -> Rows:
+        """The same promise with the norm that a step released, once it has."""
+        name = self.released_norm
+        return self if name is None or name not in values else attrs.evolve(self, norm=float(values[name].array))
 
     def bind(self, dim: int) -> Rows:
         """The same promise for rows of a known dimension."""

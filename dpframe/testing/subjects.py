@@ -19,6 +19,7 @@ from dpframe.lattice import FloatArray
 from dpframe.losses import ZCDP, Gaussian, Laplace, ModelBased, PrivacyLoss
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
+from dpframe.plan.schedule import Pass
 from dpframe.plan.steps import Step
 from dpframe.reading.chunk import Chunk
 from dpframe.reading.mapper import coordinates
@@ -151,7 +152,7 @@ class StatisticStage:
 
 def read(plan: Plan, data: Any) -> PrivateData:
     """What a run would hand to the mechanism."""
-    return runner.read(plan, open_source(data, plan.rows), list(plan.steps), {})
+    return runner.read(plan, open_source(data, plan.rows), Pass(1, plan.steps), {})
 
 
 def outputs(stage: MechanismStage) -> list[Kind]:

@@ -66,7 +66,7 @@ def test_rounds_compose_to_one_gaussian_level(relation: str) -> None:
     assert 1.0 - 1e-9 < found.spent.epsilon <= 1.0
     assert dp.Budget is type(found.spent)
     beside = dp.release("rest", "gaussian", weight=2.0)
-    mixed = dp.Plan(rows=found.rows, budget=BUDGET, scenario=STRONG, steps=[*found.written, beside])
+    mixed = dp.Plan(rows=found.rows, budget=BUDGET, scenario=STRONG, steps=[*found.declared, beside])
     levels = dict(mixed.pricing.levels)
     assert levels.pop("rest") == pytest.approx(2 * math.hypot(*levels.values()), rel=1e-9)
 
@@ -82,7 +82,7 @@ def test_a_weak_signal_makes_it_the_gaussian_release() -> None:
 
 
 def layout(**changes: Any) -> Any:
-    written = plan(**changes).written[0].action
+    written = plan(**changes).declared[0].action
     rows = dp.Rows(norm=NORM, neighbors=changes.get("relation", "replace"))
     assert isinstance(written, dp.Recipe)
     settled = written.settled(rows, BUDGET, changes.get("scenario", STRONG))

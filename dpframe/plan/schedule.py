@@ -1,0 +1,68 @@
+"""The order of reading: which steps are due after which pass over the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+
+from dpframe.interfaces import Mechanism, Statistic
+from dpframe.kinds import Kind
+from dpframe.plan.steps import Step
+from dpframe.spec.refs import references, resolve
+from dpframe.spec.rows import Rows
+
+if TYPE_CHECKING:
+    from dpframe.plan.plan import Plan
+
+
+@attrs.frozen
+class Pass:
+    """One pass over the data, and the steps that it makes possible, in the order of the plan.
+
+    Args:
+        number: 1 for the first pass; 0 for what needs none.
+        steps: the steps that are due once the pass is over.
+    """
+
+    number: int
+    steps: tuple[Step, ...]
+
+    def statistics(self, values: Mapping[str, Kind]) -> tuple[Statistic, ...]:
+        """What is read in this pass, each statistic once, given the results of earlier passes."""
+        return tuple(dict.fromkeys(statistic for step in self.steps for statistic in statistics_of(step, values)))
+
+
+def schedule(plan: Plan) -> tuple[Pass, ...]:
+    """The passes over the data. A step refers only to steps above it that are known after no more passes."""
+    numbers = passes(plan)
+    due = {number: tuple(step for step in plan.steps if numbers[step.name] == number) for number in numbers.values()}
+    return tuple(Pass(number, due[number]) for number in sorted(due))
+
+
+def passes(plan: Plan) -> dict[str, int]:
+    """For each step, after how many passes over the data it is known.
+
+    Statistics without references are read in the first pass; one that refers to a result needs a pass after it.
+    """
+    known: dict[str, int] = {}
+    for step in plan.steps:
+        after = max((known[name] for name in references(step.action)), default=0)
+        if isinstance(step.action, Mechanism):
+            needed = [known[name] for statistic in step.action.reads() for name in needs(statistic, plan.rows)]
+            after = max(after, 1 + max(needed, default=0))
+        known[step.name] = after
+    return known
+
+
+def needs(statistic: Statistic, rows: Rows) -> tuple[str, ...]:
+    """The steps whose results must be known before a statistic can be read."""
+    norm = rows.released_norm
+    return (*references(statistic), *((norm,) if statistic.clips and norm is not None else ()))
+
+
+def statistics_of(step: Step, values: Mapping[str, Kind]) -> tuple[Statistic, ...]:
+    """What a step reads. Its other inputs may come from the same pass, so only these references are resolved."""
+    reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
+    return tuple(resolve(statistic, values) for statistic in reads)

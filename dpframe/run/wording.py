@@ -1,0 +1,86 @@
+"""The promise of a plan in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpframe.accounting.auto import accountant
+from dpframe.losses import ModelBased
+from dpframe.spec.budget import NOT_WORST_CASE, ModelBudget, told
+from dpframe.spec.rows import Rows
+
+if TYPE_CHECKING:
+    from dpframe.plan import Plan
+    from dpframe.plan.steps import Step
+    from dpframe.run.statement import Line
+
+
+def protected(rows: Rows) -> str:
+    many = "one row" if rows.contributions == 1 else f"up to {rows.contributions} rows"
+    people, public = f"each person, with {many}", "the number of rows is public"
+    if rows.person is not None:
+        people = f"each person, told by {rows.person!r}, of whose rows {_counting(rows)} (enforced)"
+        public = "the numbers of rows, of each person and in all, are public"
+    if rows.neighbors == "add-remove":
+        return f"{people}: whether they are in the data at all, and what their rows say (add-remove)"
+    return f"{people}: what their rows say; {public} (replace)"
+
+
+def _counting(rows: Rows) -> str:
+    return "the first counts" if rows.contributions == 1 else f"the first {rows.contributions} count"
+
+
+def against(plan: Plan) -> str:
+    if isinstance(plan.spent, ModelBudget):
+        return "anyone who sees every released value, but only for data drawn from the model"
+    return "anyone who sees every released value, whatever else they know (short of breaking AES-256)"
+
+
+def row_map(rows: Rows) -> str:
+    cells = "" if rows.columns is None else "cells clipped to public ranges and mapped to [-1, 1]; "
+    centred = "; a constant coordinate is added, so that results can be centred" if rows.center else ""
+    released = rows.released_norm
+    length = f"length {rows.length:.6g}" if released is None else f"the length that {released!r} releases"
+    return f"{cells}longer rows scaled down to {length}{centred}"
+
+
+def when_it_holds(plan: Plan, step: Step) -> str:
+    """When the guarantee of a release holds."""
+    models = dict.fromkeys(
+        f"{loss.model}, except with probability {loss.failure}"
+        for loss in plan.pricing.losses[step.name]
+        if isinstance(loss, ModelBased)
+    )
+    if models:
+        return f"{NOT_WORST_CASE}, under the model {' and '.join(models)}"
+    if step.name in plan.modelled:
+        return f"{NOT_WORST_CASE}, since what it is made from has none; were that public"
+    return "worst case"
+
+
+def strength(plan: Plan, lines: tuple[Line, ...]) -> str:
+    """The guarantee in words, with what floats may cost where there are any that tell."""
+    figures = f"epsilon = {told(plan.budget.epsilon)}, delta = {told(plan.budget.delta)}"
+    slacks = [line.slack for line in lines]
+    if None in slacks:
+        numerics = "; in exact arithmetic, with a numerical slack that is told once the dimension is known"
+    elif any(slacks):
+        total = sum(map(float, filter(None, slacks)))
+        numerics = f"; in exact arithmetic, with a numerical slack of about {total:.1e} in delta"
+    else:
+        numerics = ""
+    if isinstance(plan.spent, ModelBudget):
+        return f"{plan.spent.caveat}: {figures}{numerics}{_apart(plan)}"
+    return f"{figures}, for every possible data set (worst case, no model of the data{numerics})"
+
+
+def _apart(plan: Plan) -> str:
+    """What the other releases of a plan that rests on a model would promise for every data set, without those.
+
+    A release that is made from a result of those may repeat it, so that it promises nothing without them.
+    """
+    others = [loss for step, parts in plan.pricing.losses.items() if step not in plan.modelled for loss in parts]
+    if not others:
+        return ""
+    epsilon = accountant(plan.accountant).epsilon(others, plan.budget.delta)
+    return f" (the releases that need no model, without the others, are worst case with epsilon = {told(epsilon)})"
