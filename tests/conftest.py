@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from dpframe import registry
 
 if TYPE_CHECKING:
-    from tests.test_bad_input import Watch
+    from tests.properties.test_bad_input import Watch
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def several_blas_threads() -> Iterator[None]:
 @pytest.fixture
 def watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
     """Counts charges, reads and draws."""
-    from tests.test_bad_input import Watch
+    from tests.properties.test_bad_input import Watch
 
     watch = Watch(monkeypatch)
     registry.hook()

@@ -174,7 +174,9 @@ def test_commands_exist(page: Path) -> None:
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
     for block in blocks(page.read_text(encoding="utf-8")):
         if block.language == "console":
-            assert "from-a-shell.md" == page.name, "tests/test_shell_tutorial.py runs the sessions of that page only"
+            assert "from-a-shell.md" == page.name, (
+                "tests/cli/test_shell_tutorial.py runs the sessions of that page only"
+            )
         assert block.language not in ("bash", "shell", "zsh"), "use sh"
         if block.language == "sh":
             for line in block.body.splitlines():

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from dpframe.cli.scaffold import new_plugin
-from tests.packages import PIP, ROOT, run, wheels
+from tests.support.packages import PIP, ROOT, run, wheels
 from tests.test_docs import blocks, stable
 
 EXAMPLES = {

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 import dpframe.plugin as dp
 from dpframe import sensitivity
 from dpframe.lattice import RADIUS, inner_radius
-from tests.neighbours import Rows2D, moved, neighbour, parts
+from tests.support.neighbors import Rows2D, moved, neighbor, parts
 
 RELATIONS = ("add-remove", "replace")
 R = float(RADIUS)
@@ -58,7 +58,7 @@ ENTRIES = st.one_of(HARD, st.floats(-2 * R, 2 * R))
 def test_neighbours_never_move_a_statistic_more_than_declared(
     values: Rows2D, replacement: Rows2D, at: int, relation: str, contributions: int, center: bool
 ) -> None:
-    other = neighbour(values, relation, replacement[:contributions], at)
+    other = neighbor(values, relation, replacement[:contributions], at)
     for statistic in statistics(4):
         centred = center and not isinstance(statistic, dp.BlockMoment)
         rows = promise(4, relation, contributions, centred)
@@ -77,7 +77,7 @@ def test_neighbours_never_move_a_statistic_more_than_declared(
 )
 def test_in_one_dimension_too(one: Rows2D, other: Rows2D, center: bool, relation: str) -> None:
     rows = promise(1, relation, center=center)
-    changed = neighbour(one, relation, other, 0)
+    changed = neighbor(one, relation, other, 0)
     assert moved(dp.Moment(), rows, one, changed)["moment"][1] <= dp.Moment().sensitivity(rows)["moment"].l2_squared
 
 
@@ -104,7 +104,7 @@ def test_the_declared_moment_sensitivity_is_reached(dim: int, center: bool, rela
     first, other = worst_moment_rows(dim, relation, center)
     background = np.full((2, dim), 17.0)
     one = np.concatenate([np.repeat(first, contributions, axis=0), background])
-    two = neighbour(one, relation, np.repeat(other, contributions, axis=0), 0)
+    two = neighbor(one, relation, np.repeat(other, contributions, axis=0), 0)
     declared = dp.Moment().sensitivity(rows)["moment"].l2_squared
     assert declared == moved(dp.Moment(), rows, one, two)["moment"][1]
 
@@ -128,12 +128,12 @@ def test_the_declared_block_and_histogram_sensitivities_are_reached(relation: st
     }
     declared = statistic.sensitivity(rows)
     for part, (one, other) in cases.items():
-        assert declared[part].l2_squared == moved(statistic, rows, one, neighbour(one, relation, other, 0))[part][1]
+        assert declared[part].l2_squared == moved(statistic, rows, one, neighbor(one, relation, other, 0))[part][1]
 
     histogram = dp.NormHistogram(edges=(1.0, 10.0))
     one, other = row(0.5, 0, 0, 0, 0), row(5.0, 0, 0, 0, 0)
     expected = histogram.sensitivity(rows)["counts"]
-    assert (expected.l1, expected.l2_squared) == moved(histogram, rows, one, neighbour(one, relation, other, 0))[
+    assert (expected.l1, expected.l2_squared) == moved(histogram, rows, one, neighbor(one, relation, other, 0))[
         "counts"
     ]
 
@@ -158,7 +158,7 @@ def test_eigenvalues_move_no_more_than_declared_and_reach_it(relation: str, dim:
     distances = []
     for one, other, background in cases:
         data = np.concatenate([one, background])
-        distances.append(spectrum(data) - spectrum(neighbour(data, relation, other, 0)))
+        distances.append(spectrum(data) - spectrum(neighbor(data, relation, other, 0)))
     assert declared.l1 == pytest.approx(max(np.abs(distance).sum() for distance in distances), rel=1e-9)
     assert declared.l2_squared == pytest.approx(max((distance**2).sum() for distance in distances), rel=1e-9)
 

@@ -14,7 +14,7 @@ from dpframe import lattice
 from dpframe.reading.totals import accumulate
 from dpframe.sources import open_source
 from dpframe.sources.source import array_rows, table_rows
-from tests.neighbours import parts
+from tests.support.neighbors import parts
 
 DIM, RANK = 33, 5  # a shape for which BLAS gives a row other last bits in another place
 ROWS = dp.Rows(norm=1.0, neighbors="add-remove", dim=DIM)

@@ -15,7 +15,7 @@ from dpframe.forecast import error_norms
 from dpframe.forecast.monte_carlo import MonteCarlo
 from dpframe.forecast.simulation import simulate
 from dpframe_gaussian import SymmetricGaussian
-from tests.mechanisms import registered
+from tests.support.mechanisms import registered
 
 DIM = 5
 SPECTRUM = [4000.0, 3000.0, 900.0, 600.0, 300.0]

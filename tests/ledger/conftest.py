@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import dpframe as dp
-from tests.ledger.common import make
+from tests.support.ledgers import make
 
 REQUIRED = "DPFRAME_REQUIRE_POSTGRES"
 """Where this variable is set, a missing PostgreSQL is a failure."""

@@ -26,8 +26,8 @@ from dpframe.ledger.account import Account
 from dpframe.ledger.sqlite import SqliteStore
 from dpframe.ledger.store import TABLE
 from dpframe.run import runner
-from tests.ledger.common import DATA, NAME, kinds, make, plan, tamper
-from tests.mechanisms import Failing, registered
+from tests.support.ledgers import DATA, NAME, kinds, make, plan, tamper
+from tests.support.mechanisms import Failing, registered
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of newer Pythons, where threads run
 FORK = multiprocessing.get_context("fork")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import dpframe as dp
 from dpframe.ledger.filters import ACCOUNTANTS, Filter, read, written
 from dpframe.losses import ZCDP, BoundedRange, Gaussian, Laplace, ModelBased, PrivacyLoss, Pure
-from tests.ledger.common import plan
+from tests.support.ledgers import plan
 
 SIZES = st.one_of(st.floats(1e-3, 3.0), st.floats(0.0, 1e-12), st.just(1e-300), st.just(5e-324))
 LOSSES: dict[str, st.SearchStrategy[PrivacyLoss]] = {

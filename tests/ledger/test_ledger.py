@@ -15,8 +15,8 @@ import pytest
 
 import dpframe.plugin as dp
 from dpframe.ledger import chain
-from tests.ledger.common import BUDGET, DATA, NAME, ROWS, kinds, make, plan
-from tests.mechanisms import NoisyTrace, registered
+from tests.support.ledgers import BUDGET, DATA, NAME, ROWS, kinds, make, plan
+from tests.support.mechanisms import NoisyTrace, registered
 
 
 @pytest.fixture(autouse=True)

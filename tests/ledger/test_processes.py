@@ -21,7 +21,7 @@ import pytest
 import dpframe.plugin as dp
 from dpframe.ledger.filters import ACCOUNTANTS
 from dpframe.ledger.store import TABLE
-from tests.ledger.common import BUDGET, DATA, NAME, kinds, make, plan
+from tests.support.ledgers import BUDGET, DATA, NAME, kinds, make, plan
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of newer Pythons, where threads run
 FORK = multiprocessing.get_context("fork")

@@ -20,8 +20,8 @@ from dpframe.ledger.account import Account
 from dpframe.ledger.chain import Chain, Entry, canonical
 from dpframe.ledger.filters import ACCOUNTANTS
 from dpframe.ledger.store import COLUMNS, TABLE
-from tests.ledger.common import BUDGET, DATA, NAME, make, plan, tamper
-from tests.mechanisms import Failing, registered
+from tests.support.ledgers import BUDGET, DATA, NAME, make, plan, tamper
+from tests.support.mechanisms import Failing, registered
 
 KEY = b"a key of sixteen bytes or more"
 

@@ -18,8 +18,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from dpframe.noise import keystream
 from dpframe.noise.keystream import Keystream
-
-from .exact import FALSE_ALARM, multinomial_alarm
+from tests.support.exact import FALSE_ALARM, multinomial_alarm
 
 Words = npt.NDArray[np.uint64]
 

@@ -6,8 +6,7 @@ import pytest
 from scipy import special
 
 from dpframe.noise.keystream import Keystream
-
-from .exact import CASES, FALSE_ALARM, Case, cdf_alarm, multinomial_alarm, size_alarm
+from tests.support.exact import CASES, FALSE_ALARM, Case, cdf_alarm, multinomial_alarm, size_alarm
 
 each_law = pytest.mark.parametrize("case", CASES, ids=lambda case: case.law.draws)
 WRONG = 1.05

@@ -44,7 +44,7 @@ SUBJECTS = [
 QUANTILE = PrivateQuantile(quantile=0.5, high=10.0, points=20)
 
 test_conformance = conformance(*SUBJECTS)
-test_quantile = conformance(QUANTILE, trials=1000)  # tests/audit has longer audits
+test_quantile = conformance(QUANTILE, trials=1000)  # tests/auditing has longer audits
 
 
 def test_every_class_of_the_core_is_checked() -> None:

@@ -13,8 +13,8 @@ import pytest
 import dpframe.plugin as dp
 from dpframe.testing import Finding, Report, check, check_mechanism, check_postprocessor, conformance
 from dpframe.testing.checks import kit
-from tests.mechanisms import NoisySignal, NoisyTrace
-from tests.planted import RightSum, UnnormalisedRows
+from tests.support.mechanisms import NoisySignal, NoisyTrace
+from tests.support.planted import RightSum, UnnormalisedRows
 
 REPORT = Report(
     subject="thing",

@@ -1,0 +1,232 @@
+"""The command dpframe: what it prints, what it writes, how it exits."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpframe as dp
+from dpframe.cli import commands
+from dpframe.cli import main as cli
+from tests.support.mechanisms import Failing, registered
+
+PLAN = """format = 1
+
+[rows]
+neighbors = "add-remove"
+norm = 2.0
+
+[budget]
+epsilon = 1.0
+delta = 1e-6
+
+[[steps]]
+release = "moment"
+with = "gaussian"
+
+[[steps]]
+derive = "components"
+with = "top-subspace"
+of = {ref = "moment"}
+k = 2
+"""
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    Path("plan.toml").write_text(PLAN)
+    np.save("rows.npy", np.random.default_rng(0).standard_normal((7919, 4)))
+
+
+def dpframe(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    try:
+        code = cli.main(list(words))
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def test_run_writes_the_result_and_prints_the_report(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = dpframe("run", "plan.toml", "rows.npy", capsys=capsys)
+    assert (0, "") == (code, err)
+    assert out.index("What was promised") < out.index("Releases") < out.index("components: a subspace")
+    assert "7919" not in out
+    result = dp.Result.load("plan-result/result.json")
+    assert result.private
+    assert dp.Plan.load("plan.toml").content_hash == result.statement.plan
+    with np.load("plan-result/arrays.npz", allow_pickle=False) as arrays:
+        assert {"moment", "components"} == set(arrays.files)
+        assert all(np.array_equal(result[name], arrays[name]) for name in arrays.files)
+
+
+def test_run_as_json_into_a_folder_of_choice(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = dpframe("run", "plan.toml", "rows.npy", "-o", "deep/er", "--json", capsys=capsys)
+    assert 0 == code
+    assert json.loads(out) == json.loads(Path("deep/er/result.json").read_text())
+
+
+def test_a_result_is_never_overwritten_and_nothing_is_charged(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dpframe("run", "plan.toml", "rows.npy", capsys=capsys)
+    before = Path("plan-result/result.json").read_bytes()
+    ran: list[Any] = []
+    monkeypatch.setattr(dp.Plan, "run", lambda *a, **k: ran.append(a))
+    code, _, err = dpframe("run", "plan.toml", "rows.npy", capsys=capsys)
+    assert 1 == code
+    assert "exists already" in err
+    Path("file").touch()
+    code, _, err = dpframe("run", "plan.toml", "rows.npy", "-o", "file", capsys=capsys)
+    assert 1 == code
+    assert "Nothing was charged" in err
+    assert [] == ran
+    assert before == Path("plan-result/result.json").read_bytes()
+
+
+def test_a_result_that_cannot_be_written_is_printed_not_lost(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(commands, "_write", full)
+    code, out, err = dpframe("run", "plan.toml", "rows.npy", capsys=capsys)
+    assert 3 == code
+    assert "no space left" in err
+    assert {"moment", "components"} == set(json.loads(out)["results"])
+
+
+def test_a_failure_after_the_charge_has_its_own_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    with registered(Failing):
+        Path("plan.toml").write_text(PLAN.replace('"gaussian"', '"failing"').split("[[steps]]\nderive")[0])
+        code, out, err = dpframe("run", "plan.toml", "rows.npy", capsys=capsys)
+    assert (3, "") == (code, out)
+    assert "stands" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["run", "absent.toml", "rows.npy"], "absent.toml cannot be read"),
+        (["run", "plan.toml", "absent.npy"], "absent.npy cannot be read"),
+        (["run", "plan.toml", "plan.npy"], "plan.npy cannot be read"),
+        (["check", "plan.toml", "absent.npy"], "absent.npy cannot be read"),
+        (["explain", "plan.toml", "--spectrum", "a,b"], "--spectrum takes numbers"),
+        (["explain", "plan.toml", "--spectrum", "1,2"], "a spectrum must have"),
+        (["explain", "plan.toml", "--dim", "1"], "k=2 is more than the 1 coordinates"),
+    ],
+)
+def test_user_errors_are_one_line_and_exit_one(words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("plan.npy").write_text(PLAN)
+    code, out, err = dpframe(*words, capsys=capsys)
+    assert (1, "") == (code, out)
+    assert err.startswith("dpframe: ")
+    assert says in err
+    assert "Traceback" not in err
+
+
+def test_a_wrong_command_line_exits_two(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in ([], ["fly"], ["run", "plan.toml"], ["explain", "plan.toml", "--dim", "many"]):
+        code, _, err = dpframe(*words, capsys=capsys)
+        assert 2 == code
+        assert "usage: dpframe" in err
+
+
+def test_explain_prices_and_forecasts(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = dpframe("explain", "plan.toml", "--spectrum", "4000,3000,200,100", capsys=capsys)
+    assert 0 == code
+    assert out.index("What this plan promises") < out.index("Error to expect")
+    code, out, _ = dpframe("explain", "plan.toml", "--spectrum", "4000,3000,200,100", "--json", capsys=capsys)
+    content = json.loads(out)
+    assert 0 == code
+    assert [4000, 3000, 200, 100] == content["scenario"]["spectrum"]
+    assert "first-order" == content["forecasts"]["components"][0]["name"]
+    assert content["statement"]["accountants"]["gdp"] == content["statement"]["spent"]["epsilon"]
+
+
+def test_the_scenario_of_the_file_is_used_unless_told_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("plan.toml").write_text(PLAN + "\n[scenario]\ndim = 3\nspectrum = [900, 500, 10]\n")
+    content = json.loads(dpframe("explain", "plan.toml", "--json", capsys=capsys)[1])
+    assert [900, 500, 10] == content["scenario"]["spectrum"]
+    told = json.loads(dpframe("explain", "plan.toml", "--spectrum", "9,5,1,0", "--json", capsys=capsys)[1])
+    assert [9, 5, 1, 0] == told["scenario"]["spectrum"]
+
+
+ASSUMED = PLAN + "\n[scenario]\ndim = 4\nn = 5000\nspectrum = [4000, 3000, 200, 100]\n"
+
+
+def test_explain_simulates_where_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("plan.toml").write_text(ASSUMED)
+    code, out, _ = dpframe("explain", "plan.toml", "--simulations", "200", "--json", capsys=capsys)
+    assert 0 == code
+    assert "monte-carlo" in {bound["name"] for bound in json.loads(out)["forecasts"]["components"]}
+
+
+def test_compare_ranks_what_is_installed(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = dpframe("compare", "plan.toml", "-k", "1", capsys=capsys)
+    assert 1 == code
+    assert "has no [scenario]" in err
+    Path("plan.toml").write_text(ASSUMED)
+    code, out, _ = dpframe("compare", "plan.toml", "-k", "1", capsys=capsys)
+    assert 0 == code
+    assert out.index("gaussian") < out.index("bingham")
+    code, out, _ = dpframe("compare", "plan.toml", "-k", "1", "--json", capsys=capsys)
+    assert ["gaussian", "bingham"] == [candidate["name"] for candidate in json.loads(out)["candidates"]][:2]
+
+
+def test_require_prints_a_plan_file(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("plan.toml").write_text(ASSUMED)
+    words = ("require", "plan.toml", "--angle-degrees", "5", "--confidence", "0.5")
+    code, out, _ = dpframe(*words, capsys=capsys)
+    assert 0 == code
+    Path("cheaper.toml").write_text(out)
+    assert dp.Plan.load("cheaper.toml").budget.epsilon < 1.0
+    code, _, err = dpframe("require", "plan.toml", capsys=capsys)
+    assert 1 == code
+    assert "say one target" in err
+
+
+def test_check_is_marked_not_private(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = dpframe("check", "plan.toml", "rows.npy", capsys=capsys)
+    assert 0 == code
+    assert out.startswith("NOT PRIVATE")
+    assert "7919" in out
+
+
+def test_plugins_in_words_and_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "mechanism gaussian" in " ".join(dpframe("plugins", capsys=capsys)[1].split())
+    found = json.loads(dpframe("plugins", "--json", capsys=capsys)[1])
+    assert {"dpframe", "dpframe-gaussian"} <= {plugin["name"] for plugin in found}
+    assert all(set(plugin) == {"name", "version", "status", "provides", "reason"} for plugin in found)
+
+
+def test_schema_version_and_demo(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "dpframe plan" == json.loads(dpframe("schema", capsys=capsys)[1])["title"]
+    code, out, _ = dpframe("--version", capsys=capsys)
+    assert 0 == code
+    assert f"dpframe {dp.__version__}" == out.splitlines()[0]
+    code, out, _ = dpframe("demo", capsys=capsys)
+    assert 0 == code
+    assert "3. NOT PRIVATE: compared with the answer without privacy" in out
+
+
+@pytest.mark.parametrize("command", [[sys.executable, "-m", "dpframe"], [str(Path(sys.executable).parent / "dpframe")]])
+def test_it_is_installed_as_a_command_and_a_module(command: list[str]) -> None:
+    printed = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True).stdout
+    assert printed.startswith(f"dpframe {dp.__version__}")
+
+
+def test_progress_tells_phases_and_nothing_of_the_data() -> None:
+    phases: list[str] = []
+    dp.Plan.load("plan.toml").run(np.load("rows.npy"), progress=phases.append)
+    assert ["reading the data, pass 1 of 1", "working on 'moment'", "working on 'components'"] == phases
