@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dpframe as dp
-from tests.properties.test_stated_epsilon import MODEL_BASED, PARAMETERS
+from tests.support.shipped import MODEL_BASED, PARAMETERS
 
 AUDITED = [mechanism for mechanism in PARAMETERS if mechanism not in MODEL_BASED]
 ELSEWHERE = {"block-gaussian", "block-radii", "spiked-block"}  # briefly by the kit, in the tests of their plugin

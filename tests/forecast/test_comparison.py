@@ -11,8 +11,7 @@ import pytest
 
 import dpframe.plugin as dp
 from dpframe.forecast import error_norms
-from tests.forecast.test_simulation import FirstAxes
-from tests.support.mechanisms import registered
+from tests.support.mechanisms import FirstAxes, registered
 
 ROWS = dp.Rows(norm=1.0, neighbors="add-remove")
 APPROXIMATE, PURE = dp.Budget(epsilon=1.0, delta=1e-6), dp.Budget(epsilon=1.0)

@@ -15,7 +15,7 @@ from dpframe.forecast import error_norms
 from dpframe.forecast.monte_carlo import MonteCarlo
 from dpframe.forecast.simulation import simulate
 from dpframe_gaussian import SymmetricGaussian
-from tests.support.mechanisms import registered
+from tests.support.mechanisms import FirstAxes, registered
 
 DIM = 5
 SPECTRUM = [4000.0, 3000.0, 900.0, 600.0, 300.0]
@@ -165,24 +165,6 @@ def test_low_rank_by_algorithm_2_is_compared_with_the_best_low_rank_part() -> No
     errors = simulate(built, dp.Scenario(dim=3, spectrum=[9e5, 4e5, 1e5]), draws=5, seed=1)
     assert errors.of("estimate")[error_norms.FROBENIUS].max() < 1e4  # the moment itself is 1e5 away
     assert errors.of("spectrum")[error_norms.FROBENIUS].max() < 10.0
-
-
-@attrs.frozen(kw_only=True)
-class FirstAxes(dp.Mechanism):
-    """The first axes, whatever the data: private, and useless."""
-
-    name = "test-first-axes"
-    unit = "epsilon"
-    gives = dp.Subspace
-    numerics = "exact"
-
-    k: int = 2
-
-    def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
-        return dp.losses.Pure(epsilon=level)
-
-    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Subspace:
-        return dp.Subspace(np.eye(data.rows.known_dim)[:, : self.k])
 
 
 def test_a_subspace_of_a_third_party_is_compared_with_the_leading_eigenvectors() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,22 +11,10 @@ import pytest
 import dpframe.plugin as dp
 from dpframe import registry
 from dpframe.cli import main as cli
+from tests.support.shipped import MODEL_BASED, PARAMETERS
 
-BASIS = np.eye(3)[:, :1]
-PARAMETERS: dict[str, dict[str, Any]] = {
-    "bingham": {},
-    "block-gaussian": {"basis": BASIS, "radii": (1.0, 0.5)},
-    "block-radii": {"basis": BASIS, "quantile": 0.9, "high": 10.0},
-    "gaussian": {},
-    "laplace-eigenvalues": {"k": 2},
-    "orbit": {"spectrum": [1.0, 0.5]},
-    "private-quantile": {"quantile": 0.9, "high": 10.0},
-    "spiked": {"rank": 1, "n": 50, "spike": 4.0, "noise": 1.0},
-    "spiked-block": {"rank": 1, "shares": (0.25, 0.25, 0.5), "radii": (1.0, 0.5)},
-}
 BUDGETS = [dp.Budget(epsilon=0.3, delta=1e-6), dp.Budget(epsilon=2.0, delta=1e-9), dp.Budget(epsilon=1.0)]
 IMPURE = {"block-gaussian", "gaussian", "spiked", "spiked-block"}
-MODEL_BASED = {"spiked"}  # and for replaced rows only
 
 
 def plan(mechanism: str, relation: str, budget: dp.Budget) -> dp.Plan:

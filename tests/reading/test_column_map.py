@@ -9,7 +9,6 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -24,18 +23,17 @@ from numpy.typing import NDArray
 
 import dpframe.plugin as dp
 from dpframe import lattice
-from dpframe.lattice import RADIUS, direction_bits, inner_radius
+from dpframe.lattice import RADIUS
 from dpframe.reading import column_map, kernel_loader
 from dpframe.reading.chunk import MappedChunk
 from dpframe.reading.column_map import RoundedChunk
 from dpframe.reading.kernel_loader import KernelKind
-from dpframe.reading.mapper import Mapper, coordinates, mapper
+from dpframe.reading.mapper import coordinates, mapper
 from dpframe.reading.scratch import Scratch
 from dpframe.reading.totals import accumulate
 from dpframe.sources import open_source
+from tests.support.compiled import NASTY, compiler, one_chunk, reference_integers, reference_map
 
-NASTY = [0.0, -0.0, 5e-324, -5e-324, 1e-310, np.nan, np.inf, -np.inf, 1.7e308, -1.7e308, 3.4e38, 1e151, 0.1, 0.7, 1.0]
-NASTY += [sys.float_info.max, -sys.float_info.max]
 TWENTY = [dp.Column(f"x{i}", 0, 1) for i in range(20)]
 ENDS = st.floats(-1e6, 1e6) | st.sampled_from([0.1, 0.7, -1e308, 1e308, 1e-300, 0.0])
 
@@ -70,55 +68,6 @@ def cells(draw: st.DrawFn, found: list[dp.Column | dp.Category], count: int) -> 
         else:
             table[column.name] = draw(hnp.arrays(dtype, count))
     return table
-
-
-def reference_map(rows: dp.Rows, table: dict[str, NDArray[Any]]) -> NDArray[np.float64]:
-    assert rows.columns is not None
-    with np.errstate(all="ignore"):
-        return np.concatenate([column.map(table[column.name]) for column in rows.columns], axis=1)
-
-
-def reference_integers(values: NDArray[Any], norm: float) -> NDArray[np.float64]:
-    """The map to the lattice, one row after the other."""
-    return np.concatenate([_reference_row(row, norm) for row in values] or [np.empty((0, values.shape[1]))])
-
-
-def _reference_row(row: NDArray[Any], norm: float) -> Any:
-    dim = len(row)
-    with np.errstate(all="ignore"):
-        wide = row.astype(np.float64)
-        if not np.isfinite(wide).all():
-            return np.zeros((1, dim))
-        integers = np.rint(wide * np.float64(inner_radius(dim) / norm))
-        square = sum(int(entry) ** 2 for entry in integers) if np.isfinite(integers).all() else 2**60
-        if square <= RADIUS**2:
-            return integers[None]
-        if square < 2**52:
-            return np.rint(integers * (inner_radius(dim) / np.sqrt(np.float64(square))))[None]
-        directions = np.rint(wide / np.abs(wide).max() * 2.0 ** direction_bits(dim))
-        length = np.sqrt(np.float64(sum(int(entry) ** 2 for entry in directions)))
-        return np.rint(directions * (inner_radius(dim) / length))[None]
-
-
-def one_chunk(mapped: Mapper) -> Callable[[Any], dp.Chunk]:
-    """A map of blocks that are small enough to come as one chunk, or none."""
-
-    def first(raw: Any) -> dp.Chunk:
-        (chunk,) = mapped(raw)
-        return chunk
-
-    return first
-
-
-@contextmanager
-def compiler(compiled: bool) -> Iterator[kernel_loader.KernelLoader]:
-    """A compiler of one's own, with compiled code or without."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel_loader, "COMPILED_FROM", 0 if compiled else math.inf)
-        patch.setattr(kernel_loader, "loader", found := kernel_loader.KernelLoader())
-        for kind in KernelKind:
-            assert compiled is (found.kernels(kind, 1) is not None)
-        yield found
 
 
 @pytest.fixture(params=["NumPy", "compiled"], scope="module")

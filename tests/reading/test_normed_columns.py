@@ -15,10 +15,9 @@ from dpframe.reading.kernels.buffers import PAIRS
 from dpframe.reading.mapper import mapper
 from dpframe.reading.scratch import Scratch
 from dpframe.reading.totals import accumulate
-from tests.reading.kernels.test_row_gram import expected_gram, zeros
-from tests.reading.test_column_map import compiler, one_chunk, reference_integers, reference_map
-from tests.reading.test_int16 import promise as narrow_promise
-from tests.reading.test_int16 import table
+from tests.support.compiled import compiler, expected_gram, one_chunk, reference_integers, reference_map, zeros
+from tests.support.int16 import promise as narrow_promise
+from tests.support.int16 import table
 
 MORE = (dp.Category("c", [0, 1, 2]), dp.Column("y", -1.0, 1.0), dp.Category("e", [0, 1, 2, 3]))
 

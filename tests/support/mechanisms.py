@@ -119,3 +119,21 @@ class TwoRounds(dp.Recipe):
             dp.derive(f"{name}.basis", "top-subspace", of=f"{name}.moment", k=self.k),
             dp.release(name, "noisy-signal", basis=f"{name}.basis", weight=2 * weight),
         ]
+
+
+@attrs.frozen(kw_only=True)
+class FirstAxes(dp.Mechanism):
+    """The first axes, whatever the data: private, and useless."""
+
+    name = "test-first-axes"
+    unit = "epsilon"
+    gives = dp.Subspace
+    numerics = "exact"
+
+    k: int = 2
+
+    def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
+        return dp.losses.Pure(epsilon=level)
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Subspace:
+        return dp.Subspace(np.eye(data.rows.known_dim)[:, : self.k])

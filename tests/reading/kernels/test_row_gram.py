@@ -31,28 +31,13 @@ from dpframe.reading.scratch import Scratch
 from dpframe.reading.tiles import INT16_ENTRIES
 from dpframe.reading.totals import accumulate
 from dpframe.sources import open_source
-from tests.reading.test_column_map import NASTY, compiler, one_chunk, reference_integers
+from tests.support.compiled import NASTY, compiler, expected_gram, one_chunk, reference_integers, zeros
 
 DIM = 19
 
 
 def promise(norm: float = 1.0, dim: int = DIM, *, center: bool = False) -> dp.Rows:
     return dp.Rows(norm=norm, neighbors="add-remove", dim=dim, center=center)
-
-
-def expected_gram(values: NDArray[Any], rows: dp.Rows) -> list[list[int]]:
-    """From the integers of one row after the other, in Python's integers."""
-    integers = reference_integers(values, rows.length)
-    with np.errstate(over="ignore"):
-        finite = np.isfinite(values.astype(np.float64)).all(axis=1)
-    if rows.center:
-        integers = np.hstack([integers, np.where(finite, rows.constant, 0)[:, None]])
-    whole: Any = integers.astype(np.int64).astype(object)
-    return [[int(entry) for entry in line] for line in whole.T @ whole]
-
-
-def zeros(rows: dp.Rows) -> NDArray[np.int64]:
-    return np.zeros((rows.width, rows.width), dtype=np.int64)
 
 
 def compiled_gram(values: NDArray[Any], rows: dp.Rows) -> list[list[int]]:
