@@ -11,7 +11,9 @@ from threadpoolctl import threadpool_limits
 from dpframe import registry
 
 if TYPE_CHECKING:
-    from tests.properties.test_bad_input import Watch
+    from tests.support.refusals import Watch
+
+pytest.register_assert_rewrite("tests.support")  # before anything imports it
 
 
 @pytest.fixture
@@ -24,7 +26,7 @@ def several_blas_threads() -> Iterator[None]:
 @pytest.fixture
 def watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
     """Counts charges, reads and draws."""
-    from tests.properties.test_bad_input import Watch
+    from tests.support.refusals import Watch
 
     watch = Watch(monkeypatch)
     registry.hook()

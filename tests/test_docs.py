@@ -28,54 +28,20 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import attrs
 import numpy as np
 import pytest
 
 import dpframe as dp
 from dpframe import errors, hookspecs, plugin, postprocess
+from tests.support.pages import FENCE, Block, blocks, stable
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 HERE = sorted([*ROOT.glob("*.md"), *DOCS.glob("**/*.md"), *ROOT.glob("plugins/*/README.md")])
 PAGES = [*HERE, *sorted(ROOT.glob("examples/*/README.md"))]  # the last ones run where they are installed: test_examples
 TERMINAL = {"COLUMNS": "100"}  # the width of a report follows the terminal
-
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 each_page_here = pytest.mark.parametrize("page", HERE, ids=lambda page: page.relative_to(ROOT).as_posix())
-
-
-@attrs.frozen
-class Block:
-    """A fenced block of a page."""
-
-    language: str
-    title: str
-    body: str
-    mark: str  # "output", "sample" or none
-    start: int
-    stop: int
-    line: int
-
-
-FENCE = re.compile(
-    r"^(?:<!-- (?P<mark>output|sample) -->\n)?```(?P<language>\w*)(?P<rest>[^\n`]*)\n(?P<body>.*?)^```$", re.M | re.S
-)
-
-
-def blocks(text: str) -> list[Block]:
-    return [
-        Block(
-            language=found["language"],
-            title=(re.findall(r'title="([^"]+)"', found["rest"]) or [""])[0],
-            body=found["body"],
-            mark=found["mark"] or "",
-            start=found.start(),
-            stop=found.end(),
-            line=text.count("\n", 0, found.start("body")),
-        )
-        for found in FENCE.finditer(text)
-    ]
 
 
 def read(name: str) -> str:
@@ -112,13 +78,6 @@ def printed(page: Path, directory: Path) -> dict[int, str]:
             if inspect.isclass(value):
                 dp.unregister(value)
     return found
-
-
-def stable(text: str) -> str:
-    """A text without hashes, and without what a report says of other plugins that happen to be installed."""
-    text = re.sub(r"sha256 [0-9a-f]+", "sha256", text)
-    text = re.sub(r"\(accountant: (\w+);[^)]*\)", r"(accountant: \1)", text)
-    return re.sub(r"^(dpframe \d[\w.]*), dpframe-(?:.|\n(?!\n))*", r"\1", text, flags=re.M).rstrip()  # over lines
 
 
 def shape(text: str) -> str:

@@ -18,7 +18,7 @@ import pytest
 
 from dpframe.cli.scaffold import new_plugin
 from tests.support.packages import PIP, ROOT, run, wheels
-from tests.test_docs import blocks, stable
+from tests.support.pages import blocks, stable
 
 EXAMPLES = {
     "dpframe-oja": ["mechanism noisy-oja-sum", "mechanism oja", "postprocessor oja-step", "statistic oja-sum"],

@@ -15,7 +15,7 @@ from dpframe import registry
 from dpframe.cli import main as cli
 from dpframe.cli.scaffold import LONGEST, Names, new_plugin
 from tests.support.packages import PIP, run
-from tests.test_docs import blocks
+from tests.support.pages import blocks
 
 NAMES = {"lengths": "dpframe-lengths", "dpframe-row-lengths-by-edge": "dpframe-row-lengths-by-edge"}
 LONG = "x" * LONGEST

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.support.packages import run
-from tests.test_registry import write_plugin
+from tests.support.plugins import write_plugin
 
 BAD = {
     "raises_one": ("raise RuntimeError('no licence')\n", "it cannot be imported: RuntimeError: no licence"),

@@ -17,7 +17,7 @@ import dpframe.plugin as dp
 from dpframe.run import progress
 from dpframe.sources import dask as dask_source
 from dpframe.sources import open_source
-from tests.properties.test_bad_input import SECRET, SECRETS, WORD, Watch, check_refused
+from tests.support.refusals import SECRET, SECRETS, WORD, Watch, check_refused
 
 pd: Any = pytest.importorskip("pandas")
 dask: Any = pytest.importorskip("dask")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from tests.properties.test_bad_input import Watch, check_refused
+from tests.support.refusals import Watch, check_refused
 
 pd: Any = pytest.importorskip("pandas")
 pa: Any = pytest.importorskip("pyarrow")

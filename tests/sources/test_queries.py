@@ -14,7 +14,7 @@ import pytest
 import dpframe as dp
 from dpframe.cli.main import main
 from dpframe.sources import open_source
-from tests.properties.test_bad_input import SECRETS, WORD, Watch, check_refused
+from tests.support.refusals import SECRETS, WORD, Watch, check_refused
 
 duckdb: Any = pytest.importorskip("duckdb")
 

@@ -12,7 +12,7 @@ import pytest
 
 import dpframe as dp
 from dpframe import sources
-from tests.properties.test_bad_input import SECRET, SECRETS, WORD, Watch
+from tests.support.refusals import SECRET, SECRETS, WORD, Watch
 
 pa: Any = pytest.importorskip("pyarrow")
 pl: Any = pytest.importorskip("polars")

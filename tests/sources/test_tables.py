@@ -23,7 +23,7 @@ import dpframe.plugin as dp
 from dpframe import sources
 from dpframe.reading import process_state
 from dpframe.reading.mapper import coordinates
-from tests.properties.test_bad_input import SECRET, SECRETS, WORD, Watch, check_refused
+from tests.support.refusals import SECRET, SECRETS, WORD, Watch, check_refused
 
 pa: Any = pytest.importorskip("pyarrow")
 pd: Any = pytest.importorskip("pandas")
