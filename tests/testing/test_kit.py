@@ -14,7 +14,7 @@ import dpframe.plugin as dp
 from dpframe.testing import Finding, Report, check, check_mechanism, check_postprocessor, conformance
 from dpframe.testing.checks import kit
 from tests.support.mechanisms import NoisySignal, NoisyTrace
-from tests.support.planted import RightSum, UnnormalisedRows
+from tests.support.planted.statistics import RightSum, UnnormalisedRows
 
 REPORT = Report(
     subject="thing",

@@ -14,7 +14,9 @@ from dpframe.testing import check
 from dpframe.testing.checks import kit
 from tests.support.heavy import HeavyTrace
 from tests.support.packages import ROOT
-from tests.support.planted import OPTIONS, PLANTED, RESULTS, RIGHT, ReusedStream
+from tests.support.planted.catalog import OPTIONS, PLANTED, RIGHT
+from tests.support.planted.randomness import ReusedStream
+from tests.support.planted.right import RESULTS
 
 PAGE = ROOT / "docs" / "explanation" / "how-we-test-privacy.md"
 TABLE = re.compile(r"(?<=<!-- planted -->\n).*?(?=<!-- end -->)", re.S)

@@ -1,0 +1,79 @@
+"""Accountants that charge too little, or in a way that cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+import dpframe.plugin as dp
+
+
+class RightSumOfMus(dp.Accountant):
+    """Gaussian losses, through the exact one of the core."""
+
+    name = "planted-accountant"
+
+    def supports(self, loss: dp.PrivacyLoss) -> bool:
+        return isinstance(loss, dp.losses.Gaussian)
+
+    def epsilon(self, losses: Sequence[dp.PrivacyLoss], delta: float) -> float:
+        return dp.accountant("gdp").epsilon(losses, delta)
+
+    def delta(self, losses: Sequence[dp.PrivacyLoss], epsilon: float) -> float:
+        return dp.accountant("gdp").delta(losses, epsilon)
+
+
+class Optimist(RightSumOfMus):
+    """Two per cent below the truth."""
+
+    def epsilon(self, losses: Sequence[dp.PrivacyLoss], delta: float) -> float:
+        return 0.98 * super().epsilon(losses, delta)
+
+    def delta(self, losses: Sequence[dp.PrivacyLoss], epsilon: float) -> float:
+        return super().delta(losses, epsilon / 0.98)
+
+
+class OnlyTheDearest(RightSumOfMus):
+    """Of losses of several types, only the dearest type counts."""
+
+    def supports(self, loss: dp.PrivacyLoss) -> bool:
+        return isinstance(loss, dp.losses.Gaussian | dp.losses.Pure)
+
+    def _by_type(self, losses: Sequence[dp.PrivacyLoss]) -> Sequence[Sequence[dp.PrivacyLoss]]:
+        types = (dp.losses.Gaussian, dp.losses.Pure)
+        return [found for cls in types if (found := [loss for loss in losses if isinstance(loss, cls)])]
+
+    def epsilon(self, losses: Sequence[dp.PrivacyLoss], delta: float) -> float:
+        return max(dp.accountant("auto").epsilon(each, delta) for each in self._by_type(losses))
+
+    def delta(self, losses: Sequence[dp.PrivacyLoss], epsilon: float) -> float:
+        return max(dp.accountant("auto").delta(each, epsilon) for each in self._by_type(losses))
+
+
+class CheaperByTheDozen(RightSumOfMus):
+    """Costs less once there are four losses: valid, since it charges too much below that."""
+
+    def epsilon(self, losses: Sequence[dp.PrivacyLoss], delta: float) -> float:
+        return super().epsilon(losses, delta) + (100.0 if len(losses) < 4 else 0.0)
+
+
+class FirstCounts(RightSumOfMus):
+    """Charges more the larger the first loss is."""
+
+    def epsilon(self, losses: Sequence[dp.PrivacyLoss], delta: float) -> float:
+        return super().epsilon(losses, delta) * (1 + float(attrs.asdict(losses[0])["mu"]))
+
+
+class TwoMinds(RightSumOfMus):
+    """A delta that its own epsilon contradicts."""
+
+    def delta(self, losses: Sequence[dp.PrivacyLoss], epsilon: float) -> float:
+        return min(2 * super().delta(losses, epsilon), 1.0)
+
+
+class FoldsModels(RightSumOfMus):
+    """Takes a guarantee under a model for one without."""
+
+    def supports(self, loss: dp.PrivacyLoss) -> bool:
+        return isinstance(loss, dp.losses.Gaussian | dp.losses.ModelBased)

@@ -1,0 +1,50 @@
+"""Post-processors that draw, give another kind or shape, or ask for data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+import dpframe.plugin as dp
+
+
+@attrs.frozen(kw_only=True)
+class RightTrace(dp.PostProcessor):
+    """The trace of a released matrix."""
+
+    name = "planted-trace"
+    gives = dp.Scalar
+    of: Any = dp.input(dp.SymmetricMatrix)
+
+    def apply(self) -> dp.Kind:
+        return dp.Scalar(float(np.trace(self.of.array)))
+
+
+class RandomTrace(RightTrace):
+    """Adds noise from the global generator."""
+
+    def apply(self) -> dp.Kind:
+        return dp.Scalar(float(np.trace(self.of.array)) + np.random.normal())
+
+
+class TraceOfAnotherKind(RightTrace):
+    """Gives a vector where it says a number."""
+
+    def apply(self) -> dp.Kind:
+        return dp.Vector([float(np.trace(self.of.array))])
+
+
+class TraceOfUntrueShape(RightTrace):
+    """Tells of a vector where it gives a number."""
+
+    def output_shape(self, rows: dp.Rows) -> dp.Shape:
+        return (None,)
+
+
+class AsksForData(RightTrace):
+    """Wants the private data as well."""
+
+    def apply(self, data: dp.PrivateData) -> dp.Kind:  # type: ignore[override]
+        return dp.Scalar(float(np.trace(data.moment)))
