@@ -67,7 +67,7 @@ def _ledger(path: Path) -> dp.Ledger:
 def _fill(ledger: dp.Ledger) -> None:
     """A long history, written at once: what runs would have left."""
     account = Account.open(ledger, NAME)
-    with ledger._writing() as transaction:
+    with ledger.journal.writing() as transaction:
         for number in range(EARLIER):
             attrs.evolve(account, run=f"{number:032x}")._enter(transaction, PLAN, PLAN.content_hash)
 

@@ -1,8 +1,9 @@
-"""Arithmetic that rounds away from zero, so that noise is never smaller than its formula."""
+"""Rounding to the safe side: noise is never smaller than its formula, a stated guarantee never stronger than proved."""
 
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from functools import lru_cache
 
@@ -25,3 +26,25 @@ def sqrt_up(square: int) -> float:
     while Fraction(math.nextafter(root, 0.0)) ** 2 >= square > 0:
         root = math.nextafter(root, 0.0)
     return root
+
+
+def format_up(value: float) -> str:
+    """A number in six digits, rounded up: the guarantee that is read is never stronger than the one that holds.
+
+    >>> format_up(1.0), format_up(1.0000001), format_up(1e-6)
+    ('1', '1.00001', '1e-06')
+    """
+    return _six_digits(value, ROUND_CEILING)
+
+
+def format_down(value: float) -> str:
+    """A number in six digits, rounded down: the budget that is read is never more than is left.
+
+    >>> format_down(0.9999999)
+    '0.999999'
+    """
+    return _six_digits(value, ROUND_FLOOR)
+
+
+def _six_digits(value: float, rounding: str) -> str:
+    return f"{float(Context(prec=6, rounding=rounding).create_decimal_from_float(value)):.6g}"

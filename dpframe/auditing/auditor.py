@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -17,6 +17,7 @@ from dpframe.errors import PlanError
 from dpframe.interfaces import Mechanism, Recipe
 from dpframe.plan import Plan
 from dpframe.plan.steps import Step, release
+from dpframe.run.progress import Listener, telling
 from dpframe.spec.budget import Budget
 from dpframe.spec.rows import Rows
 
@@ -28,8 +29,6 @@ LEAST_PILOT = 120
 LEAST_TRIALS = 1000
 DIM = 3  # of the made-up rows, where the promise does not say
 
-Progress = Callable[[int, int], None]
-
 
 def audit(
     subject: Plan | Step | Mechanism | Recipe | str,
@@ -39,9 +38,9 @@ def audit(
     delta: float = 1e-2,
     trials: int = 10_000,
     false_alarm: float = 1e-6,
-    neighbours: Iterable[Any] = (),
+    pairs: Iterable[Any] = (),
     insecure_seed: int | None = None,
-    progress: Progress | None = None,
+    progress: bool | Listener | None = None,
 ) -> Audit:
     """Try to prove from repeated releases that more privacy is lost than claimed.
 
@@ -59,9 +58,9 @@ def audit(
             is audited here by the same losses.
         trials: releases on either data set of the pair that is tested.
         false_alarm: the largest probability that the audited bound is above the truth.
-        neighbours: further pairs (one, other) of data sets; they must be neighbours under the promise.
+        pairs: further pairs (one, other) of data sets; they must be neighbours under the promise.
         insecure_seed: makes the audit repeatable.
-        progress: called with the number of releases done and of all that there will be.
+        progress: True for a bar, or a function of a `dp.Progress`.
 
     >>> print(audit("gaussian", epsilon=2.0, trials=2000, insecure_seed=1).verdict)
     no violation found
@@ -73,7 +72,7 @@ def audit(
         deltas=[delta],
         trials=trials,
         false_alarm=false_alarm,
-        neighbours=neighbours,
+        pairs=pairs,
         insecure_seed=insecure_seed,
         progress=progress,
     )
@@ -87,9 +86,9 @@ def most_telling(
     deltas: Sequence[float],
     trials: int,
     false_alarm: float,
-    neighbours: Iterable[Any] = (),
+    pairs: Iterable[Any] = (),
     insecure_seed: int | None = None,
-    progress: Progress | None = None,
+    progress: bool | Listener | None = None,
 ) -> Audit:
     """The audit of one claim at that of several deltas at which the pilot expects most beyond it."""
     from dpframe.auditing.trials import Experiment, Laboratory, tasks
@@ -105,25 +104,25 @@ def most_telling(
     claims = [composed.epsilon(losses, delta) for delta in deltas]
     if not all(map(math.isfinite, claims)):
         raise PlanError(f"audit: no finite epsilon is claimed at delta={min(deltas):g}; audit at a larger delta.")
-    pairs = (*built_in(plan.rows), *(checked(pair, plan.rows, i) for i, pair in enumerate(neighbours, start=1)))
-    experiment = Experiment(plan, pairs)
+    candidates = (*built_in(plan.rows), *(checked(pair, plan.rows, i) for i, pair in enumerate(pairs, start=1)))
+    experiment = Experiment(plan, candidates)
     pilot = max(trials // PILOT_SHARE, LEAST_PILOT)
-    planned = 2 * (pilot * len(pairs) + trials)
+    planned = 2 * (pilot * len(candidates) + trials)
     done = 0
 
     def tell(more: int) -> None:
         nonlocal done
         done += more
-        if progress is not None:
-            progress(done, planned)
+        teller.releases(done, planned)
 
     terms = [evidence.Terms(trials=trials, delta=delta, false_alarm=false_alarm) for delta in deltas]
-    with Laboratory(experiment, insecure_seed, tell, planned=planned) as laboratory:
-        seen = laboratory.perform([task for at in range(len(pairs)) for task in tasks(at, pilot, "pilot")])
+    with telling(progress) as teller, Laboratory(experiment, insecure_seed, tell, planned=planned) as laboratory:
+        teller.begin(f"auditing {_title(plan)}, {plan.rows.neighbors}")
+        seen = laboratory.perform([task for at in range(len(candidates)) for task in tasks(at, pilot, "pilot")])
         known = experiment.knows_density
         events = {
             (at, which): evidence.best_event(seen[at, False], seen[at, True], each, ratio_first=known)
-            for at in range(len(pairs))
+            for at in range(len(candidates))
             for which, each in enumerate(terms)
         }
         at, which = max(events, key=lambda key: events[key].promise - claims[key[1]])
@@ -136,11 +135,11 @@ def most_telling(
         claim=claims[which],
         bound=evidence.lower_bound(hits, misses, terms[which]),
         visible=evidence.visible(lambda x: composed.delta(losses, x), claims[which], terms[which]),
-        pair=pairs[at].name,
+        pair=candidates[at].name,
         statistic=_told_apart(event, experiment),
         hits=hits,
         misses=misses,
-        pilot={pair.name: events[number, which].promise for number, pair in enumerate(pairs)},
+        pilot={pair.name: events[number, which].promise for number, pair in enumerate(candidates)},
         **attrs.asdict(terms[which]),
     )
 

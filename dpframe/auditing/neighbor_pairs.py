@@ -140,7 +140,7 @@ def _column_cells(column: Column | Category, block: FloatArray) -> NDArray[Any]:
 def checked(supplied: Any, rows: Rows, number: int) -> Pair:
     """A pair that a user supplies, once it is known to be neighbouring."""
     if not isinstance(supplied, Pair | tuple) or (isinstance(supplied, tuple) and len(supplied) != 2):
-        raise PlanError("neighbours must be pairs (one, other) of data sets.")
+        raise PlanError("pairs= takes pairs (one, other) of data sets that are neighbors.")
     pair = supplied if isinstance(supplied, Pair) else Pair(f"pair {number} as supplied", *supplied)
     one, other = (Counter(_records(data, rows)) for data in (pair.one, pair.other))
     more, less = (one - other).total(), (other - one).total()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from dpframe.display.exportable import Exportable
 from dpframe.display.printable import Printable
 from dpframe.display.tables import table
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @attrs.frozen(kw_only=True, repr=False)
-class Audit(Printable):
+class Audit(Printable, Exportable):
     """The outcome of one audit.
 
     Args:
@@ -64,16 +64,12 @@ class Audit(Printable):
     def verdict(self) -> str:
         return "VIOLATED" if self.violated else "no violation found"
 
-    def to_json(self) -> str:
+    def to_dict(self) -> dict[str, Any]:
         """Everything here, with ``power`` and ``verdict``."""
-        return json.dumps(as_data(self), indent=1)
+        return attrs.asdict(self) | {"power": self.power, "verdict": self.verdict}
 
     def __rich__(self) -> RenderableType:
         return rendered([self])
-
-
-def as_data(audit: Audit) -> dict[str, Any]:
-    return attrs.asdict(audit) | {"power": audit.power, "verdict": audit.verdict}
 
 
 def rendered(audits: Iterable[Audit]) -> RenderableType:

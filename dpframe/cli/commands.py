@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpframe.cli.ledger import opened
-from dpframe.cli.progress import bar, spinner
 from dpframe.errors import DataError, PlanError, ReleaseFailed
 
 if TYPE_CHECKING:
@@ -31,6 +30,11 @@ def _console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False)
+
+
+def _on_a_terminal() -> bool:
+    """Whether a bar is shown: not where its lines would end up in a file."""
+    return sys.stderr.isatty()
 
 
 def demo(arguments: argparse.Namespace) -> None:
@@ -78,13 +82,12 @@ def new_plugin(arguments: argparse.Namespace) -> None:
 def explain(arguments: argparse.Namespace) -> None:
     from dpframe.plan import Plan
 
-    with bar("simulating") as progress:
-        explanation = Plan.load(arguments.plan).explain(
-            dim=arguments.dim,
-            spectrum=_numbers(arguments.spectrum),
-            simulations=arguments.simulations,
-            progress=progress,
-        )
+    explanation = Plan.load(arguments.plan).explain(
+        dim=arguments.dim,
+        spectrum=_numbers(arguments.spectrum),
+        simulations=arguments.simulations,
+        progress=_on_a_terminal(),
+    )
     if arguments.json:
         print(explanation.to_json())
     else:
@@ -98,17 +101,16 @@ def compare(arguments: argparse.Namespace) -> None:
     plan = Plan.load(arguments.plan)
     if plan.scenario is None:
         raise PlanError(f"{arguments.plan} has no [scenario]; a comparison needs assumed data.")
-    with spinner() as progress:
-        found = compare(
-            arguments.task,
-            k=arguments.k,
-            rows=plan.rows,
-            budget=plan.budget,
-            scenario=plan.scenario,
-            progress=progress,
-        )
+    found = compare(
+        arguments.task,
+        k=arguments.k,
+        rows=plan.rows,
+        budget=plan.budget,
+        scenario=plan.scenario,
+        progress=_on_a_terminal(),
+    )
     if arguments.json:
-        print(json.dumps(found.to_dict(), indent=1))
+        print(found.to_json())
     else:
         _console().print(found)
 
@@ -119,10 +121,9 @@ def require(arguments: argparse.Namespace) -> None:
     from dpframe.plan.file import dumps
 
     target = {name: getattr(arguments, name) for name in TARGETS if getattr(arguments, name) is not None}
-    with spinner() as progress:
-        found = Plan.load(arguments.plan).require(
-            confidence=arguments.confidence, step=arguments.step, progress=progress, **target
-        )
+    found = Plan.load(arguments.plan).require(
+        confidence=arguments.confidence, step=arguments.step, progress=_on_a_terminal(), **target
+    )
     print(dumps(found), end="")
 
 
@@ -142,7 +143,7 @@ def run(arguments: argparse.Namespace) -> None:
     output = arguments.output or Path(f"{Path(arguments.plan).stem}-result")
     _prepare(output)
     charged = {"ledger": _ledger(arguments), "dataset": arguments.dataset}
-    result = plan.run(_data(arguments.data, arguments.query), progress=sys.stderr.isatty(), **charged)
+    result = plan.run(_data(arguments.data, arguments.query), progress=_on_a_terminal(), **charged)
     try:
         _write(result, output)
     except OSError as error:  # the result is paid for: print it rather than lose it
@@ -212,7 +213,7 @@ def _data(path: str, sql: str | None) -> Any:
 
 def audit(arguments: argparse.Namespace) -> None:
     from dpframe.auditing import audit
-    from dpframe.auditing.outcome import as_data, rendered
+    from dpframe.auditing.outcome import rendered
     from dpframe.plan.steps import release
     from dpframe.spec.rows import NEIGHBORS, Rows
 
@@ -221,10 +222,9 @@ def audit(arguments: argparse.Namespace) -> None:
     for neighbors in [arguments.neighbors] if arguments.neighbors else NEIGHBORS:
         rows = Rows(norm=1.0, neighbors=neighbors, dim=arguments.dim)
         terms = {"epsilon": arguments.epsilon, "delta": arguments.delta, "trials": arguments.trials}
-        with bar(f"{arguments.mechanism}, {neighbors}") as progress:
-            found.append(audit(step, rows=rows, progress=progress, **terms))
+        found.append(audit(step, rows=rows, progress=_on_a_terminal(), **terms))
     if arguments.json:
-        print(json.dumps([as_data(each) for each in found], indent=1))
+        print(json.dumps([each.to_dict() for each in found], indent=1))
     else:
         _console().print(rendered(found))
     if violated := [each.neighbors for each in found if each.violated]:

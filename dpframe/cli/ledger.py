@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +93,6 @@ def _print(found: Any, arguments: argparse.Namespace) -> None:
     from rich.console import Console
 
     if arguments.json:
-        print(json.dumps(found.to_dict(), indent=1))
+        print(found.to_json())
     else:
         Console(highlight=False).print(found)

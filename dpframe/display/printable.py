@@ -29,8 +29,13 @@ class Printable(ABC):
         return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()).rstrip()  # type: ignore[attr-defined]
 
     def __repr__(self) -> str:
-        mark = "" if getattr(self, "private", True) else f" {NOT_PRIVATE}"
+        mark = "" if self._may_be_shown else f" {NOT_PRIVATE}"
         return f"<{type(self).__name__}{mark}; print() shows it>"
+
+    @property
+    def _may_be_shown(self) -> bool:
+        """Whether the values are released ones; what is not says so in its repr."""
+        return True
 
     def _repr_html_(self) -> str:
         console = plain_console(110, file=io.StringIO(), record=True, no_color=False)

@@ -9,12 +9,15 @@ import attrs
 
 from dpframe import registry, validators
 from dpframe.accounting.auto import accountant
+from dpframe.display.exportable import Exportable
 from dpframe.display.printable import Printable
 from dpframe.errors import DPFrameError, PlanError
 from dpframe.forecast import error_norms
 from dpframe.forecast.error_norms import CONFIDENCE, SEED
 from dpframe.plan import Plan
-from dpframe.spec.budget import Budget, ModelBudget, told
+from dpframe.rounding import format_up
+from dpframe.run.progress import Progress, telling
+from dpframe.spec.budget import Budget, ModelBudget
 from dpframe.spec.models import Model
 from dpframe.spec.rows import Rows
 from dpframe.spec.scenario import Scenario
@@ -64,7 +67,7 @@ class Candidate:
 
 
 @attrs.frozen(kw_only=True, repr=False)
-class Comparison(Printable):
+class Comparison(Printable, Exportable):
     """Mechanisms for one task, the smallest error first, and why others are not among them."""
 
     task: str
@@ -112,7 +115,7 @@ def compare(
     accept: Sequence[Model] = (),
     draws: int = COMPARED_DRAWS,
     seed: int = SEED,
-    progress: Callable[[str], None] | None = None,
+    progress: bool | Callable[[Progress], Any] | None = None,
 ) -> Comparison:
     """Rank every installed mechanism by its simulated error on the same made-up data.
 
@@ -132,7 +135,7 @@ def compare(
         accept: models of the data that a guarantee may rest on, as for a plan; those that need another are left out.
         draws: how many releases of each to simulate.
         seed: of the made-up data and the noise.
-        progress: is told the name of each mechanism as its turn comes.
+        progress: True for a bar, or a function of a `dp.Progress`.
     """
     from dpframe.forecast.simulation import simulate
     from dpframe.forecast.task_truth import Ideal
@@ -145,20 +148,20 @@ def compare(
         raise PlanError(f"draws must be an integer of at least {LEAST_DRAWS}; got {draws!r}.")
     rows = rows.bind(scenario.dim)
     candidates, left_out = [], {}
-    for cls in registry.classes("mechanism"):
-        try:
-            steps = cls.recipe(task, k=k, rows=rows, budget=budget, scenario=scenario)
-            if steps is None:
-                continue
-            if progress is not None:
-                progress(cls.name)
-            plan = Plan(rows=rows, budget=budget, steps=steps, scenario=scenario, accept=accept)
-            simulation = simulate(plan, scenario, draws=draws, seed=seed, ideal=Ideal(task, k))
-            candidates.append(_candidate(cls.name, plan, simulation, TASKS[task]))
-        except DPFrameError as error:
-            left_out[cls.name] = str(error)
-        except Exception as error:  # a broken plugin does not take the others down
-            left_out[cls.name] = f"it failed with {type(error).__name__}"
+    with telling(progress) as teller:
+        for cls in registry.classes("mechanism"):
+            try:
+                steps = cls.recipe(task, k=k, rows=rows, budget=budget, scenario=scenario)
+                if steps is None:
+                    continue
+                teller.begin(f"simulating {cls.name!r}")
+                plan = Plan(rows=rows, budget=budget, steps=steps, scenario=scenario, accept=accept)
+                simulation = simulate(plan, scenario, draws=draws, seed=seed, teller=teller, ideal=Ideal(task, k))
+                candidates.append(_candidate(cls.name, plan, simulation, TASKS[task]))
+            except DPFrameError as error:
+                left_out[cls.name] = str(error)
+            except Exception as error:  # a broken plugin does not take the others down
+                left_out[cls.name] = f"it failed with {type(error).__name__}"
     ranked = sorted(candidates, key=lambda candidate: candidate.error)
     return Comparison(task=task, norm=TASKS[task], scenario=scenario, candidates=tuple(ranked), left_out=left_out)
 
@@ -205,4 +208,4 @@ def _guarantee(plan: Plan) -> str:
     pure, losses = accountant("pure"), plan.pricing.all_losses
     if not all(map(pure.supports, losses)):
         return "worst case"
-    return f"worst case, pure ε = {told(pure.epsilon(losses, 0.0))}"
+    return f"worst case, pure ε = {format_up(pure.epsilon(losses, 0.0))}"

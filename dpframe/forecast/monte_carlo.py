@@ -7,9 +7,10 @@ import attrs
 from dpframe import validators
 from dpframe.errors import PlanError
 from dpframe.forecast import error_norms
-from dpframe.forecast.simulation import Progress, simulate
+from dpframe.forecast.simulation import simulate
 from dpframe.interfaces import BoundOracle
 from dpframe.plan import Plan
+from dpframe.run.progress import SILENT, Teller
 from dpframe.spec.bounds import Bound
 from dpframe.spec.scenario import Scenario
 
@@ -32,7 +33,7 @@ class MonteCarlo(BoundOracle):
     Args:
         draws: how many releases to simulate.
         seed: of the made-up data and the noise.
-        progress: is told how many of the releases are done.
+        teller: tells how many of the releases are done.
     """
 
     name = "monte-carlo"
@@ -40,11 +41,11 @@ class MonteCarlo(BoundOracle):
 
     draws: int = attrs.field(default=DRAWS, validator=_check_draws)
     seed: int = attrs.field(default=error_norms.SEED)
-    progress: Progress | None = attrs.field(default=None, eq=False)
+    teller: Teller = attrs.field(default=SILENT, eq=False, repr=False)
 
     def bounds(self, plan: Plan, step: str, scenario: Scenario) -> list[Bound]:
         try:
-            simulation = simulate(plan, scenario, draws=self.draws, seed=self.seed, progress=self.progress)
+            simulation = simulate(plan, scenario, draws=self.draws, seed=self.seed, teller=self.teller)
         except PlanError:  # a scenario that says too little
             return []
         return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpframe.display.tables import pairs, table
-from dpframe.spec.budget import told
+from dpframe.rounding import format_up
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -34,7 +34,7 @@ def _cells(candidate: Candidate) -> dict[str, str]:
         "mechanism": candidate.name,
         "median error": f"{candidate.error:.4g} ({low:.4g} to {high:.4g})",
         "95 % within": f"{candidate.error_95:.4g}",
-        "spent": f"ε = {told(candidate.spent.epsilon)}, δ = {told(candidate.spent.delta)}",
+        "spent": f"ε = {format_up(candidate.spent.epsilon)}, δ = {format_up(candidate.spent.delta)}",
         "guarantee": candidate.guarantee,
         "numerics": candidate.numerics,
         "seconds": f"{candidate.seconds:.3g}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import attrs
 import numpy as np
@@ -23,10 +23,10 @@ from dpframe.plan.schedule import statistics_of
 from dpframe.plan.steps import Step
 from dpframe.postprocess.eigen import top_eigenpairs
 from dpframe.run import runner
+from dpframe.run.progress import SILENT, Teller
 from dpframe.spec.refs import references, resolve
 from dpframe.spec.scenario import Scenario
 
-Progress = Callable[[int, int], None]
 KEPT = 64  # simulations that are remembered
 
 
@@ -55,7 +55,7 @@ def simulate(
     *,
     draws: int,
     seed: int,
-    progress: Progress | None = None,
+    teller: Teller = SILENT,
     ideal: Ideal | None = None,
 ) -> Simulation:
     """Errors of a plan's results for data like the scenario's; the same call gives the same figures, at once.
@@ -75,14 +75,14 @@ def simulate(
     if key not in _known:
         stream = Keystream.insecure(seed)
         sources = [Random(stream.child(f"release {draw}")) for draw in range(draws)]
-        _known[key] = _simulated(plan, population(plan, scenario, seed), sources, progress, ideal)
+        _known[key] = _simulated(plan, population(plan, scenario, seed), sources, teller, ideal)
         while len(_known) > KEPT:
             _known.popitem(last=False)
     return _known[key]
 
 
 def _simulated(
-    plan: Plan, made_up: Population, sources: list[Random], progress: Progress | None, ideal: Ideal | None
+    plan: Plan, made_up: Population, sources: list[Random], teller: Teller, ideal: Ideal | None
 ) -> Simulation:
     truth: dict[str, Kind] = {}
     errors: dict[str, dict[str, list[float]]] = {}
@@ -98,8 +98,7 @@ def _simulated(
             found = errors.setdefault(name, {})
             for norm, error in measured(values[name], exact, made_up.moment).items():
                 found.setdefault(norm, []).append(error)
-        if progress is not None:
-            progress(draw + 1, len(sources))
+        teller.releases(draw + 1, len(sources))
     arrays = {name: {norm: _read_only(each) for norm, each in found.items()} for name, found in errors.items()}
     return Simulation(errors=arrays, seconds=float(np.median(seconds)))
 

@@ -15,6 +15,7 @@ from dpframe.forecast.error_norms import SEED
 from dpframe.forecast.population import MOST_SIMULATED
 from dpframe.forecast.simulation import simulate
 from dpframe.plan import Plan
+from dpframe.run.progress import Teller
 from dpframe.spec.scenario import Scenario
 
 SURE = 0.999  # confidence that the simulated quantile is not below the true one
@@ -23,8 +24,6 @@ STRIDE = 4.0  # of the search for numbers on either side
 MOST_EPSILON, LEAST_EPSILON = 1e3, 1e-4
 MOST_ROWS = 10**12
 MOST_CONFIDENCE = 0.999  # rarer failures take more simulated releases than anybody waits for
-
-Progress = Callable[[str], None]
 
 
 @attrs.frozen(kw_only=True)
@@ -83,15 +82,14 @@ class Target:
         return low >= self.value if error_norms.larger_is_better(self.norm) else high <= self.value
 
 
-def require(plan: Plan, scenario: Scenario, target: Target, progress: Progress | None) -> Plan:
+def require(plan: Plan, scenario: Scenario, target: Target, teller: Teller) -> Plan:
     """See :meth:`dpframe.Plan.require`."""
 
     def with_epsilon(epsilon: float) -> Plan:
         return attrs.evolve(plan, budget=attrs.evolve(plan.budget, epsilon=epsilon))
 
     def met(epsilon: float, seed: int) -> bool:
-        if progress is not None:
-            progress(f"epsilon = {epsilon:.4g}")
+        teller.begin(f"trying epsilon = {epsilon:.4g}")
         try:
             tried = with_epsilon(epsilon)
         except PlanError:  # steps with a fixed level cost more, or a mechanism cannot run at so low a level
@@ -107,14 +105,13 @@ def require(plan: Plan, scenario: Scenario, target: Target, progress: Progress |
     return with_epsilon(found)
 
 
-def required_rows(plan: Plan, scenario: Scenario, target: Target, progress: Progress | None) -> int:
+def required_rows(plan: Plan, scenario: Scenario, target: Target, teller: Teller) -> int:
     """See :meth:`dpframe.Plan.required_rows`."""
     if scenario.n is None:
         raise PlanError("required_rows needs a scenario with n=: how many rows its spectrum is about.")
 
     def met(rows: float, seed: int) -> bool:
-        if progress is not None:
-            progress(f"{math.ceil(rows)} rows")
+        teller.begin(f"trying {math.ceil(rows)} rows")
         return target.met(plan, scenario.with_rows(math.ceil(rows)), seed)
 
     most = MOST_ROWS if scenario.model is None else MOST_SIMULATED // scenario.dim

@@ -18,8 +18,9 @@ from dpframe.ledger.ledger import Ledger
 from dpframe.ledger.store import Transaction
 from dpframe.losses import under_models
 from dpframe.plan import Plan
+from dpframe.rounding import format_down, format_up
 from dpframe.run.result import Charge, Result
-from dpframe.spec.budget import Budget, told
+from dpframe.spec.budget import Budget
 
 
 @attrs.frozen(kw_only=True)
@@ -64,7 +65,7 @@ class Account:
     def reserve(self, plan: Plan, content_hash: str) -> Charge:
         """Charge the whole plan, on disk before this returns; raises BudgetExceeded, and charges nothing, where it does
         not fit."""
-        with self.ledger._writing() as transaction:
+        with self.ledger.journal.writing() as transaction:
             now, total, entry = self._enter(transaction, plan, content_hash)
         if entry is None:
             raise _refusal(plan, now, total)
@@ -72,9 +73,9 @@ class Account:
 
     def _enter(self, transaction: Transaction, plan: Plan, content_hash: str) -> tuple[Dataset, Fraction, Entry | None]:
         """The data set before the run, its total with it, and the entry that was added; None where it does not fit."""
-        now = self.ledger._dataset(transaction, self.dataset.name)
+        now = self.ledger.journal.dataset(transaction, self.dataset.name)
         if not now.same_terms(self.dataset):
-            raise LedgerError(f"{self.ledger.told} was exchanged for another one during the run. Nothing was charged.")
+            raise LedgerError(f"{self.ledger.place} was exchanged for another one during the run. Nothing was charged.")
         accountant = now.filter.accountant
         cost = accountant.total(worst_case(plan.pricing.all_losses))
         total = now.total + cost
@@ -92,7 +93,7 @@ class Account:
             "runs": now.runs + 1,
             "modelled": now.modelled + rests_on_a_model(plan.pricing.all_losses),
         }
-        entry = self.ledger._append(transaction, dataset=now.name, kind="reserved", content=content)
+        entry = self.ledger.journal.append(transaction, dataset=now.name, kind="reserved", content=content)
         return now, total, entry
 
     def released(self, charge: Charge, result: Result) -> Charge:
@@ -104,11 +105,11 @@ class Account:
         return self._outcome("failed", charge, {"step": step or ""})
 
     def _outcome(self, kind: str, charge: Charge, content: dict[str, Any]) -> Charge:
-        with self.ledger._writing() as transaction:
-            now = self.ledger._dataset(transaction, charge.dataset)
+        with self.ledger.journal.writing() as transaction:
+            now = self.ledger.journal.dataset(transaction, charge.dataset)
             sums = {"total": str(now.total), "runs": now.runs, "modelled": now.modelled}
             state = {"run": charge.run, **content, **sums}
-            entry = self.ledger._append(transaction, dataset=now.name, kind=kind, content=state, timed=False)
+            entry = self.ledger.journal.append(transaction, dataset=now.name, kind=kind, content=state, timed=False)
         return self._charge(entry, charge.entry)
 
     def _charge(self, entry: Entry, reserved: int) -> Charge:
@@ -136,13 +137,14 @@ def _refusal(plan: Plan, dataset: Dataset, total: Fraction) -> BudgetExceeded:
     else:
         scale, budget = fitting
         advice = (
-            f"This plan fits when its levels are scaled to at most {told(scale, up=False)} of what they are: give it "
+            f"This plan fits when its levels are scaled to at most {format_down(scale)} of what they are: give it "
             f"dp.Budget(epsilon={budget.epsilon!r}, delta={budget.delta!r})."
         )
     return BudgetExceeded(
-        f"with this plan, data set {dataset.name!r} would reach epsilon={told(asked)} at delta={told(limit.delta)}; "
-        f"its budget is epsilon={told(limit.epsilon)} (epsilon={told(dataset.spent.epsilon)} composed over {many}, "
-        f"{dataset.accountant}; left for another plan: epsilon={told(remaining.epsilon, up=False)} at the same delta). "
+        f"with this plan, data set {dataset.name!r} would reach epsilon={format_up(asked)} at "
+        f"delta={format_up(limit.delta)}; its budget is epsilon={format_up(limit.epsilon)} "
+        f"(epsilon={format_up(dataset.spent.epsilon)} composed over {many}, "
+        f"{dataset.accountant}; left for another plan: epsilon={format_down(remaining.epsilon)} at the same delta). "
         f"Nothing was charged, read or drawn. {advice}",
         asked=asked,
         allowed=limit.epsilon,
@@ -173,7 +175,7 @@ def affordable(plan: Plan, dataset: Dataset) -> tuple[float, Budget] | None:
     losses = [loss for parts in plan.losses_at(scale).values() for loss in parts]
     epsilon = ACCOUNTANTS[plan.accountant].epsilon(under_models(losses), plan.budget.delta)
     for shrink in (1.0, 1 - 1e-6, 1 - 1e-4, 0.99):
-        rounded = float(told(epsilon * shrink, up=False))
+        rounded = float(format_down(epsilon * shrink))
         if rounded == 0.0:
             return None
         try:

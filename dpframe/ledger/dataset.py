@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 
 from dpframe import validators
+from dpframe.display.exportable import Exportable
 from dpframe.errors import LedgerError, PlanError
 from dpframe.ledger.chain import Entry
 from dpframe.ledger.filters import ACCOUNTANTS, Filter
@@ -40,7 +41,7 @@ def same_name(name: str) -> str:
 
 
 @attrs.frozen(kw_only=True)
-class Dataset:
+class Dataset(Exportable):
     """A data set as it stands.
 
     Args:

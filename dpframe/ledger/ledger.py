@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from dpframe.display.exportable import Exportable
 from dpframe.display.printable import Printable
 from dpframe.errors import LedgerError
-from dpframe.ledger import chain
-from dpframe.ledger.chain import Chain, Entry
+from dpframe.ledger.chain import Chain
 from dpframe.ledger.dataset import Dataset, check_name, same_name, terms
-from dpframe.ledger.store import LedgerExists, Store, Transaction, open_store
+from dpframe.ledger.journal import Journal
+from dpframe.ledger.store import LedgerExists, open_store
 from dpframe.spec.budget import Budget
 
 if TYPE_CHECKING:
@@ -25,12 +23,9 @@ if TYPE_CHECKING:
     from dpframe.ledger.verify import Verified
     from dpframe.run.result import Result
 
-TOLERANCE = timedelta(minutes=5)
-"""How far the clock may lie behind the last entry: clocks of several machines differ a little."""
-
 
 @attrs.frozen(repr=False)
-class Ledger(Printable):
+class Ledger(Printable, Exportable):
     """The budgets of data sets and everything that was spent from them. Made by `create` and `open`.
 
     ``plan.run(data, ledger=..., dataset=...)`` reserves the whole loss of a run here before anything is read, and
@@ -42,8 +37,7 @@ class Ledger(Printable):
         Losses that hold only under a model of the data are recorded apart and are not part of this.
     """
 
-    _store: Store
-    _chain: Chain
+    journal: Journal
 
     @classmethod
     def create(cls, target: str | Path, *, key: bytes | str | None = None, exist_ok: bool = False) -> Ledger:
@@ -55,16 +49,14 @@ class Ledger(Printable):
                 an entry, nor check one.
             exist_ok: open the ledger that is there already, instead of refusing.
         """
-        store, sealing = open_store(target), Chain.keyed(key)
+        journal = Journal(open_store(target), Chain.keyed(key))
         try:
-            with store.create() as transaction:
-                content = {"keyed": sealing.key is not None, "time": chain.now()}
-                transaction.append(sealing.seal(None, dataset="", kind="created", content=content))
+            journal.create()
         except LedgerExists:
             if not exist_ok:
                 raise
             return cls.open(target, key=key)
-        return cls(store, sealing)
+        return cls(journal)
 
     @classmethod
     def open(cls, target: str | Path | Ledger, *, key: bytes | str | None = None) -> Ledger:
@@ -76,10 +68,9 @@ class Ledger(Printable):
         """
         if isinstance(target, Ledger):
             return target
-        found = cls(open_store(target), Chain.keyed(key))
-        with found._store.read() as transaction:
-            found._check_ends(transaction)
-        return found
+        journal = Journal(open_store(target), Chain.keyed(key))
+        with journal.reading():
+            return cls(journal)
 
     def add(
         self,
@@ -103,29 +94,29 @@ class Ledger(Printable):
         """
         content = terms(budget, neighbors, accountant, contributions, person)
         check_name(name)
-        with self._writing() as transaction:
-            for other in self._names(transaction):
+        with self.journal.writing() as transaction:
+            for other in self.journal.names(transaction):
                 if same_name(other) == same_name(name):
                     raise LedgerError(
                         f"the ledger has a data set {other!r} already; its terms are fixed. Nothing was changed. A "
                         "second budget for the same people would be no limit at all."
                     )
-            entry = self._append(transaction, dataset=name, kind="dataset", content=content)
+            entry = self.journal.append(transaction, dataset=name, kind="dataset", content=content)
         return Dataset.of(entry, entry)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
     @property
-    def told(self) -> str:
+    def place(self) -> str:
         """Where it is, without a password."""
-        return self._store.told
+        return self.journal.place
 
     @property
     def head(self) -> str:
         """The hash of the last entry. Whoever notes it can tell later that nothing up to it was changed or is missing:
         see `verify`."""
-        with self._reading() as transaction:
-            return self._last(transaction).hash
+        with self.journal.reading() as transaction:
+            return self.journal.last(transaction).hash
 
     def datasets(self) -> tuple[Dataset, ...]:
         """All data sets as they stand."""
@@ -133,14 +124,14 @@ class Ledger(Printable):
 
     def _state(self) -> tuple[str, tuple[Dataset, ...]]:
         """The head and all data sets, at one moment."""
-        with self._reading() as transaction:
-            datasets = tuple(self._dataset(transaction, name) for name in self._names(transaction))
-            return self._last(transaction).hash, datasets
+        with self.journal.reading() as transaction:
+            datasets = tuple(self.journal.dataset(transaction, name) for name in self.journal.names(transaction))
+            return self.journal.last(transaction).hash, datasets
 
     def dataset(self, name: str) -> Dataset:
         """One data set as it stands: its terms, `spent` and `remaining`."""
-        with self._reading() as transaction:
-            return self._dataset(transaction, name)
+        with self.journal.reading() as transaction:
+            return self.journal.dataset(transaction, name)
 
     def show(self) -> None:
         """Print every data set with a bar of what is left of it, as ``print(ledger)`` does, in style on a terminal."""
@@ -152,10 +143,10 @@ class Ledger(Printable):
         """All entries, or those of one data set, in order."""
         from dpframe.ledger.render import History
 
-        with self._reading() as transaction:
+        with self.journal.reading() as transaction:
             if dataset is None:
                 return History(entries=tuple(transaction.entries()))
-            self._dataset(transaction, dataset)
+            self.journal.dataset(transaction, dataset)
             return History(entries=tuple(transaction.entries("WHERE dataset = ?", dataset)))
 
     def verify(self, *, head: str | None = None) -> Verified:
@@ -169,18 +160,18 @@ class Ledger(Printable):
 
         if not isinstance(head, str | None):
             raise LedgerError(f"head must be the hash of an entry, a text; got a {type(head).__name__}.")
-        with self._reading() as transaction:
-            return verify(transaction, self._chain, head)
+        with self.journal.reading() as transaction:
+            return verify(transaction, self.journal.chain, head)
 
     def covers(self, result: Result) -> bool:
         """Whether a result was charged here, and holds exactly the values whose hash was recorded."""
         charge = result.charge
         if charge is None:
             return False
-        with self._reading() as transaction:
+        with self.journal.reading() as transaction:
             condition = "WHERE dataset = ? AND number > ? AND kind = 'released'"
             for entry in transaction.entries(condition, charge.dataset, charge.entry):
-                content = self._chain.check(entry).content
+                content = self.journal.chain.check(entry).content
                 if content["run"] == charge.run:
                     return bool(content["released"] == result.fingerprint)
         return False
@@ -188,74 +179,9 @@ class Ledger(Printable):
     def __rich__(self) -> RenderableType:
         from dpframe.ledger.render import render_ledger
 
-        return render_ledger(self.told, *self._state())
+        return render_ledger(self.place, *self._state())
 
     def to_dict(self) -> dict[str, Any]:
         """Where it is, its head and all data sets as plain data."""
         head, datasets = self._state()
-        return {"ledger": self.told, "head": head, "datasets": [each.to_dict() for each in datasets]}
-
-    # -- transactions -------------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def _reading(self) -> Iterator[Transaction]:
-        with self._store.read() as transaction:
-            self._check_ends(transaction)
-            yield transaction
-
-    @contextmanager
-    def _writing(self) -> Iterator[Transaction]:
-        with self._store.write() as transaction:
-            self._check_ends(transaction)
-            yield transaction
-
-    def _check_ends(self, transaction: Transaction) -> None:
-        """The first and the last entry: that this is a ledger, in a known format, with this key."""
-        first = transaction.first("")
-        if first is None or (first.number, first.kind) != (1, "created"):
-            raise LedgerError(f"{self.told} is not a ledger: it has no first entry.")
-        keyed = first.content.get("keyed")
-        if keyed and self._chain.key is None:
-            raise LedgerError(f"{self.told} has a key, and none was given. Say key=..., or --key-file.")
-        if not keyed and self._chain.key is not None:
-            raise LedgerError(f"{self.told} has no key, but one was given: it is not the ledger that you mean.")
-        self._chain.check(first)
-        _ = self._last(transaction).content
-
-    def _last(self, transaction: Transaction) -> Entry:
-        last = transaction.last()
-        assert last is not None  # there is a first one
-        return self._chain.check(last)
-
-    def _names(self, transaction: Transaction) -> list[str]:
-        return [entry.dataset for entry in transaction.entries("WHERE kind = 'dataset'")]
-
-    def _dataset(self, transaction: Transaction, name: str) -> Dataset:
-        possible = isinstance(name, str) and name != "" and name.isprintable()
-        fixed, last = (transaction.first(name), transaction.last(name)) if possible else (None, None)
-        if fixed is None or last is None:
-            names = self._names(transaction)
-            there = ", ".join(map(repr, names)) if names else "none yet; add one with ledger.add"
-            raise LedgerError(f"{self.told} has no data set {name!r}. Nothing was charged. There is: {there}.")
-        return Dataset.of(self._chain.check(fixed), self._chain.check(last))
-
-    def _append(
-        self, transaction: Transaction, *, dataset: str, kind: str, content: Mapping[str, Any], timed: bool = True
-    ) -> Entry:
-        """Add an entry with the time; refused where the clock has gone backwards.
-
-        One that is not timed repeats the time of the entry before: how long a run took may depend on the data.
-        """
-        last = self._last(transaction)
-        before = last.content["time"]
-        now = chain.now() if timed else before
-        if datetime.fromisoformat(now) < datetime.fromisoformat(before) - TOLERANCE:
-            raise LedgerError(
-                f"the clock says {now[:19]} (UTC), but entry {last.number} of {self.told} was written at "
-                f"{before[:19]}. Nothing was charged. Set the clock."
-            )
-        entry = self._chain.seal(last, dataset=dataset, kind=kind, content={**content, "time": now})
-        transaction.append(entry)
-        if transaction.last() != entry:
-            raise LedgerError(f"{self.told} did not take entry {entry.number} as it was written. Nothing was charged.")
-        return entry
+        return {"ledger": self.place, "head": head, "datasets": [each.to_dict() for each in datasets]}

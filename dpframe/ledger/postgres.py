@@ -49,7 +49,7 @@ class PostgresStore(Store):
             raise LedgerError("a ledger in PostgreSQL needs psycopg: pip install 'dpframe[postgres]'.") from None
 
     @property
-    def told(self) -> str:
+    def place(self) -> str:
         import psycopg
         from psycopg.conninfo import conninfo_to_dict
 
@@ -65,7 +65,7 @@ class PostgresStore(Store):
         with self._connection() as connection:
             self._lock(connection)
             if connection.execute("SELECT to_regclass(%s)", (TABLE,)).fetchone() != (None,):
-                raise LedgerExists(f"there is a ledger in {self.told} already; open it, or use another schema.")
+                raise LedgerExists(f"there is a ledger in {self.place} already; open it, or use another schema.")
             connection.execute(SCHEMA)
             yield _PostgresTransaction(connection=connection)
 
@@ -102,18 +102,19 @@ class PostgresStore(Store):
             finally:
                 connection.close()
         except psycopg.errors.UndefinedTable:
-            raise LedgerError(f"there is no ledger in {self.told}. {state} Create it first.") from None
+            raise LedgerError(f"there is no ledger in {self.place}. {state} Create it first.") from None
         except psycopg.errors.LockNotAvailable:
             raise LedgerError(
-                f"the ledger in {self.told} is locked by another process, which did not end in time. {state} Try again."
+                f"the ledger in {self.place} is locked by another process, which did not end in time. {state} "
+                "Try again."
             ) from None
         except psycopg.errors.DiskFull:
-            raise LedgerError(f"the ledger in {self.told} cannot be written: its disk is full. {state}") from None
+            raise LedgerError(f"the ledger in {self.place} cannot be written: its disk is full. {state}") from None
         except (psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.InsufficientPrivilege):
-            raise LedgerError(f"the ledger in {self.told} cannot be written by this user. {state}") from None
+            raise LedgerError(f"the ledger in {self.place} cannot be written by this user. {state}") from None
         except psycopg.Error as error:
-            cause = None if self.told == UNREADABLE else error  # whose words may hold a password
-            raise LedgerError(f"the ledger in {self.told} cannot be used ({type(error).__name__}). {state}") from cause
+            cause = None if self.place == UNREADABLE else error  # whose words may hold a password
+            raise LedgerError(f"the ledger in {self.place} cannot be used ({type(error).__name__}). {state}") from cause
 
 
 @attrs.frozen(kw_only=True)

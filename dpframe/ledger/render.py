@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, overload
 
 import attrs
 
+from dpframe.display.exportable import Exportable
 from dpframe.display.printable import Printable
 from dpframe.display.tables import pairs, sentence, table
 from dpframe.ledger.chain import Entry
 from dpframe.ledger.dataset import Dataset
 from dpframe.ledger.filters import read
 from dpframe.losses import ModelBased
-from dpframe.spec.budget import told
+from dpframe.rounding import format_down, format_up
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -46,9 +47,9 @@ def described(dataset: Dataset) -> dict[str, str]:
     return {
         "Left": bar(dataset.left),
         "Budget": f"{dataset.budget} ({dataset.accountant})",
-        "Spent": f"epsilon={told(dataset.spent.epsilon)} over {runs}",
+        "Spent": f"epsilon={format_up(dataset.spent.epsilon)} over {runs}",
         **({"Besides": sentence(dataset.caveat)} if dataset.caveat else {}),
-        "Fits": f"a plan of up to epsilon={told(dataset.remaining.epsilon, up=False)} at the same delta",
+        "Fits": f"a plan of up to epsilon={format_down(dataset.remaining.epsilon)} at the same delta",
         "People": f"{dataset.neighbors}, at most {rows} each" + _by(dataset.person),
     }
 
@@ -73,7 +74,7 @@ def bar(share: float) -> str:
 
 
 @attrs.frozen(kw_only=True, repr=False)
-class History(Printable, Sequence[Entry]):
+class History(Printable, Exportable, Sequence[Entry]):
     """Entries of a ledger, in order."""
 
     entries: tuple[Entry, ...]
@@ -117,7 +118,7 @@ def _details(kind: str, content: dict[str, Any]) -> str:
             return "with a key" if content["keyed"] else "without a key"
         case "dataset":
             budget = content["budget"]
-            limit = f"epsilon={told(budget['epsilon'])}, delta={told(budget['delta'])}"
+            limit = f"epsilon={format_up(budget['epsilon'])}, delta={format_up(budget['delta'])}"
             return (
                 f"{limit}, {content['accountant']}, {content['neighbors']}, contributions={content['contributions']}"
                 + (f", person={content['person']!r}" if "person" in content else "")
@@ -126,7 +127,7 @@ def _details(kind: str, content: dict[str, Any]) -> str:
             losses = [read(loss) for parts in content["losses"].values() for loss in parts]
             summed = ", ".join(str(loss) for loss in losses if not isinstance(loss, ModelBased)) or "nothing"
             apart = "".join(f"; not summed: {loss}" for loss in losses if isinstance(loss, ModelBased))
-            return f"{summed}{apart}; in all epsilon={told(content['epsilon'])}; plan {content['plan'][:12]}…"
+            return f"{summed}{apart}; in all epsilon={format_up(content['epsilon'])}; plan {content['plan'][:12]}…"
         case "released":
             return f"values {content['released'][:12]}…"
         case _:

@@ -51,7 +51,7 @@ class SqliteStore(Store):
     patience: float = PATIENCE
 
     @property
-    def told(self) -> str:
+    def place(self) -> str:
         return str(self.path)
 
     @contextmanager
@@ -62,7 +62,7 @@ class SqliteStore(Store):
             self._transaction(connection, "BEGIN IMMEDIATE") as transaction,
         ):
             if connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-                raise LedgerExists(f"{self.told} exists already; open it, or choose another name.")
+                raise LedgerExists(f"{self.place} exists already; open it, or choose another name.")
             for statement in SCHEMA:
                 connection.execute(statement)
             yield transaction
@@ -95,20 +95,20 @@ class SqliteStore(Store):
             self._check_file(mode)
             address = f"{self.path.as_uri()}?mode={mode}"
         except OSError as error:
-            raise LedgerError(f"{self.told} cannot be opened: {error.strerror}. Nothing was charged.") from None
+            raise LedgerError(f"{self.place} cannot be opened: {error.strerror}. Nothing was charged.") from None
         return sqlite3.connect(address, uri=True, timeout=self.patience, isolation_level=None)
 
     def _check_file(self, mode: str) -> None:
         if mode == "rw" and not self.path.exists():
             raise LedgerError(
-                f"there is no ledger {self.told}. Nothing was charged. Create it with dp.Ledger.create, or with "
+                f"there is no ledger {self.place}. Nothing was charged. Create it with dp.Ledger.create, or with "
                 "dpframe ledger create."
             )
         if self.path.is_dir():
-            raise LedgerError(f"{self.told} is a directory; a ledger is a file.")
+            raise LedgerError(f"{self.place} is a directory; a ledger is a file.")
         if self.path.exists() and self.path.stat().st_nlink > 1:
             raise LedgerError(
-                f"{self.told} has other names (hard links). Nothing was charged. After a crash, what belongs to the "
+                f"{self.place} has other names (hard links). Nothing was charged. After a crash, what belongs to the "
                 "one name would not be found by another; leave one of them."
             )
 
@@ -134,7 +134,7 @@ class SqliteStore(Store):
             yield
         except sqlite3.Error as error:
             name = getattr(error, "sqlite_errorname", type(error).__name__)
-            raise LedgerError(f"{self.told} {_meaning(name, str(error))} ({name}).") from error
+            raise LedgerError(f"{self.place} {_meaning(name, str(error))} ({name}).") from error
 
 
 @attrs.frozen(kw_only=True)

@@ -63,7 +63,7 @@ class Store(ABC):
 
     @property
     @abstractmethod
-    def told(self) -> str:
+    def place(self) -> str:
         """Its name in messages; holds no password."""
 
     @abstractmethod

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from dpframe.display.exportable import Exportable
 from dpframe.display.printable import Printable
 from dpframe.errors import DPFrameError, LedgerError
 from dpframe.ledger.chain import START, Chain, Entry, canonical
@@ -22,7 +23,7 @@ ROUNDING = 1e-9  # relative; what was computed then and now, here and elsewhere,
 
 
 @attrs.frozen(kw_only=True, repr=False)
-class Verified(Printable):
+class Verified(Printable, Exportable):
     """What was found right.
 
     Args:

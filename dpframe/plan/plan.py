@@ -225,7 +225,7 @@ class Plan:
         spectrum: Sequence[float] | None = None,
         scenario: Scenario | None = None,
         simulations: int = 0,
-        progress: Callable[[int, int], None] | None = None,
+        progress: bool | Callable[[Progress], Any] | None = None,
     ) -> Explanation:
         """Price and forecast, before any data is touched.
 
@@ -234,7 +234,7 @@ class Plan:
             spectrum: assumed eigenvalues of the second moment, from the largest, for an error forecast.
             scenario: assumed data in more detail, instead of a spectrum alone.
             simulations: how many releases to simulate on made-up data, at least 200; none unless said.
-            progress: is told how many simulated releases are done, and of how many.
+            progress: True for a bar, or a function of a `dp.Progress`.
         """
         from dpframe.run.explain import explain
 
@@ -246,7 +246,7 @@ class Plan:
         confidence: float = 0.95,
         step: str | None = None,
         scenario: Scenario | None = None,
-        progress: Callable[[str], None] | None = None,
+        progress: bool | Callable[[Progress], Any] | None = None,
         **target: float,
     ) -> Plan:
         """The same plan with the smallest epsilon, to 2 per cent, that meets a target in simulation.
@@ -258,15 +258,17 @@ class Plan:
             confidence: the share of releases that must meet the target.
             step: whose result; the last one that has such an error unless said.
             scenario: assumed data; the plan's own unless said.
-            progress: is told what is tried.
+            progress: True for a bar, or a function of a `dp.Progress`.
             target: one of ``angle_degrees=`` (the largest principal angle between a subspace and the true one),
                 ``frobenius=`` or ``spectral=`` (that norm of the difference, of projectors for a subspace) and
                 ``captured_variance=`` (at least this share of the variance that the best subspace captures).
         """
         from dpframe.forecast.target import Target, require
+        from dpframe.run.progress import telling
 
         assumed = self._assumed(scenario, "plan.require")
-        return require(self, assumed, Target.of(self, assumed, step, confidence, target), progress)
+        with telling(progress) as teller:
+            return require(self, assumed, Target.of(self, assumed, step, confidence, target), teller)
 
     def required_rows(
         self,
@@ -274,7 +276,7 @@ class Plan:
         confidence: float = 0.95,
         step: str | None = None,
         scenario: Scenario | None = None,
-        progress: Callable[[str], None] | None = None,
+        progress: bool | Callable[[Progress], Any] | None = None,
         **target: float,
     ) -> int:
         """The fewest rows, to 2 per cent, with which this plan meets a target; the arguments are those of `require`.
@@ -282,9 +284,11 @@ class Plan:
         The scenario says how many rows its spectrum is about; it is scaled in proportion.
         """
         from dpframe.forecast.target import Target, required_rows
+        from dpframe.run.progress import telling
 
         assumed = self._assumed(scenario, "plan.required_rows")
-        return required_rows(self, assumed, Target.of(self, assumed, step, confidence, target), progress)
+        with telling(progress) as teller:
+            return required_rows(self, assumed, Target.of(self, assumed, step, confidence, target), teller)
 
     def _assumed(self, scenario: Scenario | None, what: str) -> Scenario:
         """The scenario that a choice may be based on."""
@@ -351,8 +355,8 @@ class Plan:
                 then calibrated with the accountant of the data set.
             dataset: which data set of the ledger.
             insecure_seed: makes every draw repeatable, for tests. The result is marked NOT PRIVATE.
-            progress: True for a bar, or a function that is told each phase in words as it begins, and how far it is as
-                a `dp.Progress`; nothing in them depends on private data.
+            progress: True for a bar, or a function of a `dp.Progress`, which is called as each phase begins and while
+                it goes on. Nothing in it depends on private data.
         """
         from dpframe.run.runner import run
 

@@ -90,7 +90,7 @@ class Totals(Redacted):
         rows: the promise, with its dimension known.
         expected: how many cells will be read, as far as that is known. Only speed depends on it.
 
-    >>> from dpframe import Moment
+    >>> from dpframe.statistics import Moment
     >>> once = Totals([Moment()], Rows(norm=1.0, neighbors="replace", dim=1))
     >>> for _ in range(3):
     ...     once.add({Moment(): {"moment": np.array([[2**62]])}})

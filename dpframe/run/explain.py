@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from dpframe import registry
+from dpframe.display.exportable import Exportable, as_json
 from dpframe.display.printable import Printable
 from dpframe.errors import PlanError
 from dpframe.interfaces import BoundOracle
 from dpframe.kinds import Spectrum
+from dpframe.run.progress import Listener, Teller, telling
 from dpframe.run.statement import Statement, statement
 from dpframe.spec.bounds import Bound
 from dpframe.spec.scenario import Scenario
@@ -26,7 +28,7 @@ UPPER = ("upper-mean", "upper-probability")
 
 
 @attrs.frozen(kw_only=True, repr=False)
-class Explanation(Printable):
+class Explanation(Printable, Exportable):
     """A plan priced and forecast, before any data is touched.
 
     What follows from a scenario with source="true" is a diagnostic: private, as the data is. It is handed out by
@@ -38,19 +40,23 @@ class Explanation(Printable):
     _forecasts: dict[str, tuple[Bound, ...]] = attrs.field(alias="forecasts", repr=False)
 
     @property
-    def private(self) -> bool:
+    def shareable(self) -> bool:
         """Whether all of it may be shown: False where the figures are those of the data."""
         return self.scenario is None or self.scenario.source != "true"
 
     @property
+    def _may_be_shown(self) -> bool:
+        return self.shareable
+
+    @property
     def forecasts(self) -> dict[str, tuple[Bound, ...]]:
         """The forecasts and bounds of all steps; none of those that are diagnostics."""
-        return dict(self._forecasts) if self.private else {}
+        return dict(self._forecasts) if self.shareable else {}
 
     def bounds(self, step: str) -> tuple[Bound, ...]:
         """The forecasts and bounds for the result of a step."""
         found = self.diagnostics(step)
-        if not self.private:
+        if not self.shareable:
             raise PlanError(
                 "these bounds follow from the true spectrum, so they are as private as the data. For your own eyes, "
                 f"say .diagnostics({step!r})."
@@ -73,21 +79,25 @@ class Explanation(Printable):
         alike = [bound for bound in proved if (bound.kind, bound.norm) == (ranked[0].kind, ranked[0].norm)]
         return min(alike, key=lambda bound: float(bound.value or 0.0), default=None)
 
-    def to_json(self, *, diagnostics: bool = False) -> str:
-        """The statement, the scenario and all forecasts as JSON; diagnostics only where they are asked for."""
-        shown = self.private or diagnostics
+    def to_dict(self, *, diagnostics: bool = False) -> dict[str, Any]:
+        """The statement, the scenario and all forecasts; diagnostics only where they are asked for."""
+        shown = self.shareable or diagnostics
         content: dict[str, Any] = {
             **({"caveat": self.statement.caveat} if self.statement.caveat else {}),
-            "statement": self.statement.to_json(),
+            "statement": self.statement.to_dict(),
             "scenario": _plain(self.scenario) if self.scenario is not None and shown else None,
             "forecasts": {
                 step: [attrs.asdict(bound) for bound in bounds]
                 for step, bounds in (self._forecasts if shown else {}).items()
             },
         }
-        if not self.private:
+        if not self.shareable:
             content["note"] = "NOT PRIVATE: from the true spectrum" if shown else "diagnostics withheld"
-        return json.dumps(content, indent=1, allow_nan=False)
+        return content
+
+    def to_json(self, path: str | Path | None = None, *, diagnostics: bool = False) -> str:
+        """The same as JSON, written to a file where a path is given."""
+        return as_json(self.to_dict(diagnostics=diagnostics), path)
 
     def __rich__(self) -> RenderableType:
         from dpframe.run.render import render_explanation
@@ -108,7 +118,7 @@ def explain(
     spectrum: Sequence[float] | None,
     scenario: Scenario | None,
     simulations: int,
-    progress: Callable[[int, int], None] | None,
+    progress: bool | Listener | None,
 ) -> Explanation:
     """See :meth:`dpframe.Plan.explain`."""
     if spectrum is not None and scenario is not None:
@@ -127,14 +137,13 @@ def explain(
         raise PlanError(f"the scenario has {assumed.dim} coordinates, but the rows have {plan.rows.dim}.")
     if assumed is not None and assumed.eigenvalues is not None:
         plan.check_forecast(assumed.dim)
-    oracles = _oracles(plan, assumed, simulations, progress)
-    forecasts = {step.name: _bounds(oracles, plan, step.name, assumed) for step in plan.steps}
+    with telling(progress) as teller:
+        oracles = _oracles(plan, assumed, simulations, teller)
+        forecasts = {step.name: _bounds(oracles, plan, step.name, assumed) for step in plan.steps}
     return Explanation(statement=statement(plan, content_hash), scenario=assumed, forecasts=forecasts)
 
 
-def _oracles(
-    plan: Plan, scenario: Scenario | None, simulations: int, progress: Callable[[int, int], None] | None
-) -> list[BoundOracle]:
+def _oracles(plan: Plan, scenario: Scenario | None, simulations: int, teller: Teller) -> list[BoundOracle]:
     """Whom to ask: those that compute where the noise is known, and simulation where it is wanted."""
     known = plan.rows.released_norm is None
     found = [oracle() for oracle in registry.bound_oracles() if known and not oracle.simulates]
@@ -144,8 +153,9 @@ def _oracles(
 
         if scenario is None:
             raise PlanError("a simulation needs assumed data: spectrum=, or scenario=dp.Scenario(...).")
-        oracle = MonteCarlo(draws=simulations, progress=progress)
-        simulate(plan, scenario, draws=oracle.draws, seed=oracle.seed, progress=progress)  # says what is missing
+        teller.begin("simulating")
+        oracle = MonteCarlo(draws=simulations, teller=teller)
+        simulate(plan, scenario, draws=oracle.draws, seed=oracle.seed, teller=teller)  # says what is missing
         found.append(oracle)
     return found
 

@@ -36,6 +36,8 @@ class Progress(str):
         rows: read so far.
         partitions: done so far.
         total_partitions: of the collection.
+        releases: simulated so far, on made-up data.
+        total_releases: to simulate.
     """
 
     phase: str
@@ -44,6 +46,8 @@ class Progress(str):
     rows: int | None
     partitions: int | None
     total_partitions: int | None
+    releases: int | None
+    total_releases: int | None
 
     def __new__(
         cls,
@@ -54,6 +58,8 @@ class Progress(str):
         rows: int | None = None,
         partitions: int | None = None,
         total_partitions: int | None = None,
+        releases: int | None = None,
+        total_releases: int | None = None,
     ) -> Progress:
         amounts = []
         if bytes is not None and total_bytes is not None:
@@ -62,17 +68,25 @@ class Progress(str):
             amounts.append(f"{rows:,} rows")
         if partitions is not None and total_partitions is not None:
             amounts.append(f"{partitions:,} of {total_partitions:,} partitions")
+        if releases is not None and total_releases is not None:
+            amounts.append(f"{releases:,} of {total_releases:,} releases")
         event = super().__new__(cls, ": ".join(filter(None, [phase, ", ".join(amounts)])))
         event.phase, event.bytes, event.total_bytes, event.rows = phase, bytes, total_bytes, rows
         event.partitions, event.total_partitions = partitions, total_partitions
+        event.releases, event.total_releases = releases, total_releases
         return event
 
     @property
     def share(self) -> float | None:
         """How much of the phase is done, from 0 to 1, where that is known."""
-        if self.total_partitions:
-            return (self.partitions or 0) / self.total_partitions
-        return (self.bytes or 0) / self.total_bytes if self.total_bytes else None
+        for done, total in (
+            (self.partitions, self.total_partitions),
+            (self.releases, self.total_releases),
+            (self.bytes, self.total_bytes),
+        ):
+            if total:
+                return (done or 0) / total
+        return None
 
 
 def _size(count: int) -> str:
@@ -131,6 +145,11 @@ class Teller:
         if self._is_due:
             self._tell(Progress(self._phase, partitions=done, total_partitions=total))
 
+    def releases(self, done: int, total: int) -> None:
+        """So many simulated releases are done."""
+        if self._is_due or (self.listens and done == total):
+            self._tell(Progress(self._phase, releases=done, total_releases=total))
+
     @property
     def listens(self) -> bool:
         return self._listener is not None
@@ -150,17 +169,18 @@ SILENT = Teller(None)
 
 
 @contextmanager
-def listener(progress: Any) -> Iterator[Listener | None]:
-    """Whom to tell: a function of the user's, a bar for True, nobody for None or False."""
+def telling(progress: Any) -> Iterator[Teller]:
+    """Who tells how far something is, for ``progress=`` everywhere: True shows a bar, a function is called with each
+    `Progress`, None or False is for silence."""
     if progress is True:
         with _bar() as shown:
-            yield shown
+            yield Teller(shown)
     elif progress is None or progress is False:
-        yield None
+        yield Teller(None)
     elif callable(progress):
-        yield progress
+        yield Teller(progress)
     else:
-        raise PlanError(f"progress must be True, for a bar, or a function of one text; got {progress!r}.")
+        raise PlanError(f"progress must be True, for a bar, or a function of a dp.Progress; got {progress!r}.")
 
 
 @contextmanager
@@ -171,7 +191,7 @@ def _bar() -> Iterator[Listener]:
 
     columns = (progress.SpinnerColumn(), progress.TextColumn("{task.description}"), progress.BarColumn())
     with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("checking the schema", total=None)
+        task = bar.add_task("", total=None)
 
         def show(event: Progress) -> None:
             share = event.share

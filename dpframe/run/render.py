@@ -8,7 +8,8 @@ import numpy as np
 
 from dpframe.display.printable import NOT_PRIVATE
 from dpframe.display.tables import heading, pairs, sentence, table
-from dpframe.spec.budget import NOT_WORST_CASE, told
+from dpframe.rounding import format_down, format_up
+from dpframe.spec.budget import NOT_WORST_CASE
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -55,9 +56,9 @@ def _charged(charge: Charge) -> list[RenderableType]:
 
     labelled = {
         "Data set": f"{charge.dataset}, entry {charge.entry} of its ledger",
-        "So far": f"epsilon={told(charge.spent.epsilon)} of {told(charge.budget.epsilon)}, "
-        f"delta={told(charge.budget.delta)}, over all runs",
-        "Still fits": f"a plan of up to epsilon={told(charge.remaining.epsilon, up=False)} at the same delta",
+        "So far": f"epsilon={format_up(charge.spent.epsilon)} of {format_up(charge.budget.epsilon)}, "
+        f"delta={format_up(charge.budget.delta)}, over all runs",
+        "Still fits": f"a plan of up to epsilon={format_down(charge.remaining.epsilon)} at the same delta",
         **({"Besides": sentence(charge.caveat)} if charge.caveat else {}),
         "Head": charge.head,
     }
@@ -90,7 +91,7 @@ def _warned(caveat: str) -> list[RenderableType]:
 def _others(statement: Statement) -> str:
     """What the other accountants that could compose these losses would say."""
     others = {name: epsilon for name, epsilon in statement.accountants.items() if name != statement.accountant}
-    return "".join(f"; {name} says {told(epsilon)}" for name, epsilon in others.items())
+    return "".join(f"; {name} says {format_up(epsilon)}" for name, epsilon in others.items())
 
 
 def _steps(statement: Statement) -> list[RenderableType]:
@@ -111,8 +112,8 @@ def _release_cells(line: Line) -> dict[str, str]:
         "mechanism": _call(line),
         "noise (units of the result)": noise or "told when dim and norm are known",
         "loss": ", ".join(line.losses),
-        "ε alone": told(line.epsilon_alone or 0.0) + (", model" if NOT_WORST_CASE in line.guarantee else ""),
-        "ε so far": told(line.epsilon_so_far or 0.0),
+        "ε alone": format_up(line.epsilon_alone or 0.0) + (", model" if NOT_WORST_CASE in line.guarantee else ""),
+        "ε so far": format_up(line.epsilon_so_far or 0.0),
         "numerics": line.numerics + _slack(line),
     }
 
@@ -136,7 +137,7 @@ def _forecasts(explanation: Explanation) -> list[RenderableType]:
     from rich.text import Text
 
     scenario = explanation.scenario
-    if scenario is not None and not explanation.private:
+    if scenario is not None and not explanation.shareable:
         told = "Bounds from the true spectrum are as private as the data and not shown; see .diagnostics(step)."
         return [Text(told), Text()]
     found = {step: bounds for step, bounds in explanation.forecasts.items() if bounds}

@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from dpframe.display.exportable import Exportable
 from dpframe.display.printable import Printable
 from dpframe.errors import DataError
 from dpframe.kinds import Axes, Kind
@@ -57,7 +58,7 @@ class Record:
 
 
 @attrs.frozen(kw_only=True)
-class Charge:
+class Charge(Exportable):
     """Where a run was charged.
 
     Args:
@@ -81,14 +82,17 @@ class Charge:
     remaining: Budget
     caveat: str = ""
 
+    def to_dict(self) -> dict[str, Any]:
+        return attrs.asdict(self)
+
     @classmethod
-    def from_json(cls, content: dict[str, Any]) -> Charge:
+    def from_dict(cls, content: dict[str, Any]) -> Charge:
         budgets = {field: Budget(**content[field]) for field in ("budget", "spent", "remaining")}
         return cls(**{**content, **budgets})
 
 
 @attrs.frozen(kw_only=True, repr=False)
-class Result(Printable, Mapping[str, NDArray[Any]]):
+class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
     """The released values of one run.
 
     ``result[name]`` is a read-only array, ``result.record(name)`` tells where it came from, ``result.spent`` what the
@@ -139,21 +143,21 @@ class Result(Printable, Mapping[str, NDArray[Any]]):
 
         return render_result(self)
 
-    def to_json(self, path: str | Path | None = None) -> str:
-        """The result as JSON, written to a file where a path is given. Numbers keep every bit."""
-        content = {
+    @property
+    def _may_be_shown(self) -> bool:
+        return self.private
+
+    def to_dict(self) -> dict[str, Any]:
+        """The statement, every value and where it was charged, as plain data."""
+        return {
             "format": FORMAT,
             "private": self.private,
             **({"caveat": self.statement.caveat} if self.statement.caveat else {}),
-            "statement": self.statement.to_json(),
+            "statement": self.statement.to_dict(),
             "versions": self.versions,
-            "charge": None if self.charge is None else attrs.asdict(self.charge),
+            "charge": None if self.charge is None else self.charge.to_dict(),
             "results": self._values(),
         }
-        text = json.dumps(content, indent=1, allow_nan=False)
-        if path is not None:
-            Path(path).write_text(text + "\n", encoding="utf-8")
-        return text
 
     @classmethod
     def load(cls, path: str | Path) -> Result:
@@ -162,7 +166,7 @@ class Result(Printable, Mapping[str, NDArray[Any]]):
             content = json.loads(Path(path).read_text(encoding="utf-8"))
             if content["format"] != FORMAT:
                 raise DataError(f"{path} has result format {content['format']!r}; this version reads {FORMAT}.")
-            statement = Statement.from_json(content["statement"])
+            statement = Statement.from_dict(content["statement"])
             records = {
                 name: Record(name=name, value=_load(value), line=statement.line(name))
                 for name, value in content["results"].items()
@@ -173,7 +177,7 @@ class Result(Printable, Mapping[str, NDArray[Any]]):
                 records=records,
                 private=_boolean(content["private"]),
                 versions=content["versions"],
-                charge=None if charge is None else Charge.from_json(charge),
+                charge=None if charge is None else Charge.from_dict(charge),
             )
         except DataError:
             raise

@@ -26,7 +26,7 @@ from dpframe.plan.schedule import Pass, statistics_of
 from dpframe.plan.steps import Step
 from dpframe.reading.private_data import PrivateData
 from dpframe.reading.totals import accumulate
-from dpframe.run.progress import SILENT, Listener, Teller, listener
+from dpframe.run.progress import SILENT, Listener, Teller, telling
 from dpframe.run.result import Charge, Record, Result
 from dpframe.run.statement import Line, statement
 from dpframe.sources import Source, open_source
@@ -50,8 +50,8 @@ def run(
     progress: bool | Listener | None = None,
 ) -> Result:
     """See :meth:`dpframe.Plan.run`."""
-    with listener(progress) as listens:
-        return _run(plan, data, ledger, dataset, insecure_seed=insecure_seed, teller=Teller(listens))
+    with telling(progress) as teller:
+        return _run(plan, data, ledger, dataset, insecure_seed=insecure_seed, teller=teller)
 
 
 def _run(

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from dpframe.accounting.auto import Auto, accountant, supporting
+from dpframe.display.exportable import Exportable
 from dpframe.interfaces import Mechanism
 from dpframe.kinds import Kind
 from dpframe.losses import under_models
+from dpframe.rounding import format_up
 from dpframe.run import wording
-from dpframe.spec.budget import NOT_WORST_CASE, Budget, ModelBudget, told
+from dpframe.spec.budget import NOT_WORST_CASE, Budget, ModelBudget
 from dpframe.spec.refs import Ref, references
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ class Line:
 
 
 @attrs.frozen(kw_only=True)
-class Statement:
+class Statement(Exportable):
     """The promise of a plan in words and figures. Everything in it is public.
 
     Args:
@@ -81,11 +83,11 @@ class Statement:
     def line(self, name: str) -> Line:
         return next(line for line in self.lines if line.name == name)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return attrs.asdict(self)
 
     @classmethod
-    def from_json(cls, content: dict[str, Any]) -> Statement:
+    def from_dict(cls, content: dict[str, Any]) -> Statement:
         lines = tuple(
             Line(**{**line, "of": tuple(line["of"]), "losses": tuple(line["losses"])}) for line in content["lines"]
         )
@@ -147,7 +149,7 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
             losses, level = plan.pricing.losses[step.name], plan.pricing.levels[step.name]
             so_far += under_models(losses)
             alone = composer.epsilon(under_models(losses), plan.budget.delta)
-            figures = f"epsilon={told(alone)} at delta={told(plan.budget.delta)} on its own"
+            figures = f"epsilon={format_up(alone)} at delta={format_up(plan.budget.delta)} on its own"
             line = Line(
                 **common,
                 guarantee=f"{wording.when_it_holds(plan, step)}: {figures}",

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from dpframe.accounting.auto import accountant
 from dpframe.losses import ModelBased
-from dpframe.spec.budget import NOT_WORST_CASE, ModelBudget, told
+from dpframe.rounding import format_up
+from dpframe.spec.budget import NOT_WORST_CASE, ModelBudget
 from dpframe.spec.rows import Rows
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def when_it_holds(plan: Plan, step: Step) -> str:
 
 def strength(plan: Plan, lines: tuple[Line, ...]) -> str:
     """The guarantee in words, with what floats may cost where there are any that tell."""
-    figures = f"epsilon = {told(plan.budget.epsilon)}, delta = {told(plan.budget.delta)}"
+    figures = f"epsilon = {format_up(plan.budget.epsilon)}, delta = {format_up(plan.budget.delta)}"
     slacks = [line.slack for line in lines]
     if None in slacks:
         numerics = "; in exact arithmetic, with a numerical slack that is told once the dimension is known"
@@ -83,4 +84,4 @@ def _apart(plan: Plan) -> str:
     if not others:
         return ""
     epsilon = accountant(plan.accountant).epsilon(others, plan.budget.delta)
-    return f" (the releases that need no model, without the others, are worst case with epsilon = {told(epsilon)})"
+    return f" (the releases that need no model, without the others, are worst case with epsilon = {format_up(epsilon)})"

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 import attrs
 
 from dpframe import validators
 from dpframe.losses import ModelBased, PrivacyLoss
+from dpframe.rounding import format_up
 
 LARGEST = 1e6  # nothing of that size protects anybody
-
-
-def told(value: float, *, up: bool = True) -> str:
-    """A guarantee in six digits, rounded up: what is read is never stronger than what holds.
-
-    What is left of a budget is rounded down instead: what is read is never more than there is.
-
-    >>> told(1.0), told(1.0000001), told(1e-6), told(0.9999999, up=False)
-    ('1', '1.00001', '1e-06', '0.999999')
-    """
-    rounding = ROUND_CEILING if up else ROUND_FLOOR
-    return f"{float(Context(prec=6, rounding=rounding).create_decimal_from_float(value)):.6g}"
 
 
 @attrs.frozen(kw_only=True)
@@ -45,7 +33,7 @@ class Budget:
     )
 
     def __str__(self) -> str:
-        return f"epsilon={told(self.epsilon)}, delta={told(self.delta)}"
+        return f"epsilon={format_up(self.epsilon)}, delta={format_up(self.delta)}"
 
 
 NOT_WORST_CASE = "not a worst-case guarantee"

@@ -53,7 +53,7 @@ def check_mechanism(
     rows: Rows | None = None,
     epsilon: float | None = None,
     trials: int = 4000,
-    neighbours: Iterable[Any] = (),
+    pairs: Iterable[Any] = (),
     without: Iterable[str] = (),
 ) -> Report:
     """Every check of a mechanism, and of the statistics that it reads.
@@ -65,10 +65,10 @@ def check_mechanism(
         epsilon: the claim at delta = 0.01 that its level is solved from. Unless given, 4 where the loss is that of
             shifted noise, and 1.5 where it is a ratio: there too little noise shows in the fewest releases.
         trials: releases on either data set in its audits; fewer see less.
-        neighbours: pairs of data sets to audit it on besides the built-in ones.
+        pairs: data sets (one, other) to audit it on besides the built-in ones.
         without: names of checks to leave out.
     """
-    stage = MechanismStage(subject, promises(subject, rows), epsilon, trials, tuple(neighbours))
+    stage = MechanismStage(subject, promises(subject, rows), epsilon, trials, tuple(pairs))
     return checks.run("mechanism", subject.name, stage, without)
 
 

@@ -297,7 +297,7 @@ def stated_loss(stage: MechanismStage) -> str:
                 deltas=[DELTA, max(middle, DELTA)],
                 trials=stage.trials,
                 false_alarm=1e-7,
-                neighbours=stage.neighbours,
+                pairs=stage.pairs,
                 insecure_seed=13,
             )
         claim = f"epsilon={found.claim:.3g} at delta={found.delta:.3g}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
+from dpframe.display.exportable import Exportable
 from dpframe.display.printable import Printable
 from dpframe.display.tables import table
 
@@ -30,7 +30,7 @@ class Finding:
 
 
 @attrs.frozen(kw_only=True, repr=False)
-class Report(Printable):
+class Report(Printable, Exportable):
     """The outcome of all checks on one object.
 
     Args:
@@ -64,8 +64,8 @@ class Report(Printable):
         if self.failed:
             raise AssertionError(f"{self.summary}\n{self}")
 
-    def to_json(self) -> str:
-        return json.dumps(attrs.asdict(self), indent=1)
+    def to_dict(self) -> dict[str, Any]:
+        return attrs.asdict(self)
 
     def __rich__(self) -> RenderableType:
         return table([attrs.asdict(finding) for finding in self.findings])

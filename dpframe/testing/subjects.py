@@ -77,7 +77,7 @@ class MechanismStage:
     rows: list[Rows]
     epsilon: float | None
     trials: int
-    neighbours: tuple[Any, ...]
+    pairs: tuple[Any, ...]
 
     @cached_property
     def plans(self) -> list[Plan]:

@@ -125,7 +125,7 @@ def test_a_supplied_pair_is_used_where_it_tells_most() -> None:
     rows = dp.Rows(norm=1.0, neighbors="add-remove", dim=1)
     secret = np.array([[12345 * rows.step]])
     blind = dp.audit(Backdoor(), rows=rows, trials=1000, insecure_seed=1)
-    seeing = dp.audit(Backdoor(), rows=rows, trials=1000, neighbours=[(secret, secret[:0])], insecure_seed=1)
+    seeing = dp.audit(Backdoor(), rows=rows, trials=1000, pairs=[(secret, secret[:0])], insecure_seed=1)
     assert not blind.violated
     assert seeing.violated
     assert "pair 1 as supplied" == seeing.pair
@@ -196,10 +196,12 @@ def test_secure_audits_differ() -> None:
 
 
 def test_progress_ends_at_all_releases() -> None:
-    told: list[tuple[int, int]] = []
-    dp.audit(NoisyTrace(), rows=ROWS, trials=1000, insecure_seed=1, progress=lambda *done: told.append(done))
-    assert told[-1][0] == told[-1][1]
-    assert sorted(told) == told
+    events: list[dp.Progress] = []
+    dp.audit(NoisyTrace(), rows=ROWS, trials=1000, insecure_seed=1, progress=events.append)
+    assert f"auditing {NoisyTrace.name}, {ROWS.neighbors}" == events[0]
+    assert (1.0, events[-1].total_releases) == (events[-1].share, events[-1].releases)
+    done = [event.releases for event in events[1:] if event.releases is not None]
+    assert sorted(done) == done
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_the_moment_moves_as_far_as_it_can(relation: str) -> None:
 def test_data_sets_that_are_not_neighbours_are_refused(relation: str, one: Any, other: Any) -> None:
     rows = dp.Rows(norm=1.0, neighbors=relation, dim=2)
     with pytest.raises(dp.PlanError, match="pair 1 as supplied: these are not neighbours under"):
-        dp.audit("gaussian", rows=rows, neighbours=[(np.array(one), np.array(other))])
+        dp.audit("gaussian", rows=rows, pairs=[(np.array(one), np.array(other))])
 
 
 def test_neighbours_are_compared_as_a_run_reads_them() -> None:
@@ -79,4 +79,4 @@ def test_neighbours_are_compared_as_a_run_reads_them() -> None:
 
 def test_something_else_than_pairs_is_refused() -> None:
     with pytest.raises(dp.PlanError, match="must be pairs"):
-        dp.audit("gaussian", neighbours=[np.eye(2)])
+        dp.audit("gaussian", pairs=[np.eye(2)])

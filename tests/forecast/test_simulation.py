@@ -14,6 +14,7 @@ import dpframe.plugin as dp
 from dpframe.forecast import error_norms
 from dpframe.forecast.monte_carlo import MonteCarlo
 from dpframe.forecast.simulation import simulate
+from dpframe.run.progress import Teller
 from dpframe_gaussian import SymmetricGaussian
 from tests.support.mechanisms import FirstAxes, registered
 
@@ -81,9 +82,10 @@ def test_bounds_of_the_oracle() -> None:
     assert [] == MonteCarlo().bounds(usual(), "components", dp.Scenario(dim=DIM))
 
 
-def test_the_same_call_gives_the_same_figures_at_once() -> None:
-    calls: list[int] = []
-    arguments: dict[str, Any] = {"draws": 7, "seed": 123, "progress": lambda done, _: calls.append(done)}
+def test_the_same_call_gives_the_same_figures_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int | None] = []
+    monkeypatch.setattr("dpframe.run.progress.INTERVAL", 0.0)
+    arguments: dict[str, Any] = {"draws": 7, "seed": 123, "teller": Teller(lambda event: calls.append(event.releases))}
     first = simulate(usual(), SCENARIO, **arguments)
     assert list(range(1, 8)) == calls
     assert first is simulate(usual(), dp.Scenario(dim=DIM, spectrum=SPECTRUM), **arguments)

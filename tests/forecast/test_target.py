@@ -85,7 +85,7 @@ def test_a_fixed_level_sets_the_least_epsilon_and_progress_is_told() -> None:
     few = dp.Plan(rows=plan().rows, budget=dp.Budget(epsilon=0.6, delta=1e-6), steps=steps)
     found = few.require(angle_degrees=60, confidence=0.5, scenario=SCENARIO, progress=tried.append)
     assert 0.5 < found.budget.epsilon < 0.6
-    assert "epsilon = 0.6" == tried[0]
+    assert "trying epsilon = 0.6" == tried[0]
 
 
 def test_the_search_goes_on_down_to_where_a_mechanism_ends() -> None:

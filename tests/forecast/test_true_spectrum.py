@@ -28,7 +28,7 @@ def test_bounds_from_the_true_spectrum_are_diagnostics() -> None:
         told.bounds("components")
     assert assumed.bounds("components") == told.diagnostics("components")
     assert {} == told.forecasts
-    assert not told.private
+    assert not told.shareable
 
 
 def test_reports_and_json_leave_them_out_unless_asked_by_name() -> None:

@@ -294,7 +294,7 @@ def test_a_key_is_needed_and_must_be_the_right_one(path: Path) -> None:
         dp.Ledger.open(path, key=key + b"!")
     with pytest.raises(dp.LedgerError, match="at least 16 bytes; this one is shorter"):
         dp.Ledger.open(path, key=b"short")
-    assert key.decode() not in repr(ledger) + str(ledger) + repr(ledger._chain)
+    assert key.decode() not in repr(ledger) + str(ledger) + repr(ledger.journal) + repr(ledger.journal.chain)
 
 
 def test_a_ledger_without_a_key_does_not_pass_for_one_with(path: Path, ledger: dp.Ledger) -> None:

@@ -20,6 +20,7 @@ import pytest
 
 import dpframe.plugin as dp
 from dpframe.ledger.filters import ACCOUNTANTS
+from dpframe.ledger.journal import Journal
 from dpframe.ledger.store import TABLE
 from tests.support.ledgers import BUDGET, DATA, NAME, kinds, make, plan
 
@@ -223,7 +224,7 @@ def test_what_is_wrong_with_a_server_is_told_without_its_password(url: str, post
     with pytest.raises(dp.LedgerError, match="a database whose URL cannot be read"):
         dp.Ledger.open("postgresql://host:port:port/%%")
     ledger = make(url)
-    impatient = dp.Ledger(PostgresStore(url=url, patience=0.05), ledger._chain)
+    impatient = dp.Ledger(Journal(PostgresStore(url=url, patience=0.05), ledger.journal.chain))
     with psycopg.connect(postgres) as other:
         other.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
         with pytest.raises(dp.LedgerError, match=r"is locked by another process.*Nothing was charged"):
@@ -249,16 +250,16 @@ def test_a_url_passed_as_a_path_is_not_told() -> None:
 def test_a_connection_lost_at_the_commit_is_told_as_unsure(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import psycopg
 
-    ledger, real = make(url), dp.Ledger._append
+    ledger, real = make(url), Journal.append
 
-    def cut(self: dp.Ledger, transaction: Any, **named: Any) -> Any:
+    def cut(self: Journal, transaction: Any, **named: Any) -> Any:
         entry = real(self, transaction, **named)
         with psycopg.connect(url) as other:
             other.execute("SELECT pg_terminate_backend(%s, 10000)", (transaction.connection.info.backend_pid,))
         return entry
 
     with monkeypatch.context() as planted:
-        planted.setattr(dp.Ledger, "_append", cut)
+        planted.setattr(Journal, "append", cut)
         with pytest.raises(
             dp.LedgerError, match=r"Nothing was read or drawn\. Whether .* told by the ledger's history"
         ):

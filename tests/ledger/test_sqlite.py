@@ -21,6 +21,7 @@ import pytest
 import dpframe as dp
 from dpframe.ledger import chain
 from dpframe.ledger.account import Account
+from dpframe.ledger.journal import Journal
 from dpframe.ledger.sqlite import SqliteStore
 from dpframe.ledger.store import TABLE
 from tests.support.faults import at, die, in_a_child
@@ -94,7 +95,7 @@ def test_a_read_only_file_can_be_read_and_verified_but_not_charged(path: Path, l
 
 
 def test_a_locked_database_is_waited_for_and_then_told(path: Path, ledger: dp.Ledger) -> None:
-    impatient = dp.Ledger(SqliteStore(path=path, patience=0.05), ledger._chain)
+    impatient = dp.Ledger(Journal(SqliteStore(path=path, patience=0.05), ledger.journal.chain))
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(dp.LedgerError, match=r"is locked by another process.*Nothing was charged; try again"):
@@ -240,7 +241,7 @@ def test_a_run_in_a_process_forked_during_another_run_loses_no_charge(path: Path
 
 
 def test_processes_forked_while_threads_charge_can_charge_too(path: Path, ledger: dp.Ledger) -> None:
-    impatient = dp.Ledger(SqliteStore(path=path, patience=5.0), ledger._chain)
+    impatient = dp.Ledger(Journal(SqliteStore(path=path, patience=5.0), ledger.journal.chain))
     small = plan(0.01, accountant="zcdp")
 
     def charge(times: int) -> None:

@@ -16,7 +16,7 @@ from dpframe.builtin.private_quantile import PrivateQuantile
 from dpframe.cli import main as cli
 from dpframe.plan.file import dumps, loads
 from dpframe.plan.json_schema import schema
-from dpframe.spec.budget import told
+from dpframe.rounding import format_up
 from tests.support.mechanisms import NoisyTrace, registered
 
 ROWS = dp.Rows(norm=1.0, neighbors="replace")
@@ -184,7 +184,7 @@ def test_the_worst_case_releases_are_told_apart() -> None:
     found = mixed()
     alone = dp.accountant().epsilon(found.pricing.losses["moment"], BUDGET.delta)
     assert alone < found.spent.epsilon
-    assert f"worst case with epsilon = {told(alone)}" in found.explain().statement.strength
+    assert f"worst case with epsilon = {format_up(alone)}" in found.explain().statement.strength
     only = plan(dp.release("trace", "modelled-trace")).explain().statement.strength
     assert "worst case with" not in only
 
@@ -208,7 +208,7 @@ def test_a_release_made_from_a_result_under_a_model_is_not_worst_case() -> None:
     )
     assert {"trace", "half", "moved"} == found.modelled
     alone = dp.accountant().epsilon(found.pricing.losses["moment"], BUDGET.delta)
-    assert f"worst case with epsilon = {told(alone)})" in found.explain().statement.strength
+    assert f"worst case with epsilon = {format_up(alone)})" in found.explain().statement.strength
     guarantees = {name: record.guarantee for name, record in found.run(DATA).records.items()}
     assert guarantees["moved"].startswith(f"{WORDS}, since what it is made from has none")
     assert guarantees["moment"].startswith("worst case")

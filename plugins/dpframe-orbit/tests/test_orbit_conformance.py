@@ -1,4 +1,4 @@
-"""The conformance kit on everything this plugin provides. tests/audit has longer audits."""
+"""The conformance kit on everything this plugin provides. tests/auditing has longer audits."""
 
 import dpframe as dp
 from dpframe.testing import conformance
