@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import attrs
@@ -23,7 +22,7 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-@attrs.frozen(repr=False, eq=False, slots=False)
+@attrs.frozen(repr=False, eq=False)
 class Chunk(Redacted):
     """Some rows, mapped to coordinates, for a statistic to look at.
 
@@ -36,21 +35,31 @@ class Chunk(Redacted):
 
     rows: Rows
     _given: Any = attrs.field(alias="values")
+    _values: NDArray[Any] | None = attrs.field(default=None, init=False)
+    _integers: FloatArray | None = attrs.field(default=None, init=False)
 
     def __len__(self) -> int:
         return len(self.values)
 
-    @cached_property
+    # Not functools.cached_property: in Python 3.11 it holds one lock for all chunks, so that workers would take turns.
+
+    @property
     def values(self) -> NDArray[Any]:
         """The coordinates, neither clipped to the norm nor rounded; NaN in rows that contribute nothing."""
-        return read_only(self._coordinates())
+        if self._values is None:
+            object.__setattr__(self, "_values", read_only(self._coordinates()))
+        assert self._values is not None  # by now
+        return self._values
 
     def integers(self) -> FloatArray:
         """Lattice rows of length at most RADIUS, followed by the constant coordinate where the plan is centered.
 
         They are computed once, for all statistics that look at these rows, and cannot be written to.
         """
-        return self._lattice_rows
+        if self._integers is None:
+            object.__setattr__(self, "_integers", read_only(self._to_lattice()))
+        assert self._integers is not None  # by now
+        return self._integers
 
     def add_gram(self, total: IntArray) -> None:
         """Add the exact Gram matrix of the integer rows."""
@@ -65,15 +74,11 @@ class Chunk(Redacted):
         found: NDArray[Any] = self._given
         return found
 
-    @cached_property
-    def _lattice_rows(self) -> FloatArray:
-        return read_only(self._to_lattice())
-
     def _to_lattice(self) -> FloatArray:
         return rounded(self.rows, self.values, Scratch())
 
 
-@attrs.frozen(repr=False, eq=False, slots=False)
+@attrs.frozen(repr=False, eq=False)
 class MappedChunk(Chunk):
     """Rows that NumPy mapped.
 

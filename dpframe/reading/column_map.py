@@ -295,7 +295,7 @@ class ColumnMap:
         ]
 
 
-@attrs.frozen(repr=False, eq=False, slots=False)
+@attrs.frozen(repr=False, eq=False)
 class KernelChunk(Chunk):
     """Rows of columns whose integers come from compiled code; coordinates are mapped if a statistic asks for them.
 
@@ -324,7 +324,7 @@ class KernelChunk(Chunk):
         return steps
 
 
-@attrs.frozen(repr=False, eq=False, slots=False)
+@attrs.frozen(repr=False, eq=False)
 class RoundedChunk(KernelChunk):
     """Columns that compiled code has rounded.
 
@@ -340,7 +340,7 @@ class RoundedChunk(KernelChunk):
         return self._shortened(self.steps, within=self.within)
 
 
-@attrs.frozen(repr=False, eq=False, slots=False)
+@attrs.frozen(repr=False, eq=False)
 class NormedChunk(KernelChunk):
     """Columns with a norm, whose Gram matrix compiled code adds up from the cells.
 
@@ -359,7 +359,7 @@ class NormedChunk(KernelChunk):
         return self._shortened(self.map.in_steps(self.tile, self.rounders)[0])
 
 
-@attrs.frozen(repr=False, eq=False, slots=False)
+@attrs.frozen(repr=False, eq=False)
 class Int16Chunk(KernelChunk):
     """Columns whose integers fit in 16 bits.
 

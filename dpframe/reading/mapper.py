@@ -55,7 +55,7 @@ def _array_chunks(rows: Rows, scratch: Scratch, expected: int, raw: Any) -> Iter
             yield MappedChunk(rows, values[tile], scratch=scratch)
 
 
-@attrs.frozen(repr=False, eq=False, slots=False)
+@attrs.frozen(repr=False, eq=False)
 class RowKernelChunk(MappedChunk):
     """Rows of an array whose Gram matrix compiled code adds up.
 

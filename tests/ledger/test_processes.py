@@ -154,7 +154,7 @@ def test_a_run_killed_after_its_reservation_is_charged_in_either_store(
 
     ledger = make(target)
     with monkeypatch.context() as planted:
-        planted.setattr(runner, "accumulate", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        planted.setattr(runner, "accumulate", lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
         child = FORK.Process(target=lambda: plan().run(DATA, ledger=target, dataset=NAME))
         child.start()
         child.join(60)
