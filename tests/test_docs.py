@@ -273,6 +273,12 @@ def test_every_post_processor_is_in_the_reference() -> None:
     assert sorted(cls.name for cls in classes) == sorted(table)
 
 
+def test_the_glossary_is_in_order() -> None:
+    words = re.findall(r"^\| ([a-z][^|]*?) \|", read("reference/glossary.md"), re.M)
+    assert len(words) > 50
+    assert sorted(words) == words
+
+
 def test_every_field_of_a_result_file_is_in_the_reference() -> None:
     rows = dp.Rows(columns=[dp.Column("a", 0, 1)], neighbors="replace", center=True)
     steps = [dp.release("moment", "gaussian"), dp.derive("mean", "mean", of="moment")]
