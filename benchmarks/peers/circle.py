@@ -18,7 +18,7 @@ def sampler(library: str) -> Callable[[], Any]:
         from diffprivlib.mechanisms import Bingham  # type: ignore[import-not-found]
 
         mechanism = Bingham(epsilon=EPSILON, sensitivity=1.0)
-        return lambda: mechanism.randomise(MATRIX)
+        return lambda: mechanism.randomize(MATRIX)
     import opendp.prelude as dp  # type: ignore[import-not-found]
     from opendp.extras.numpy import _sscp_domain  # type: ignore[import-not-found]
     from opendp.extras.sklearn._make_eigenvector import (  # type: ignore[import-not-found]

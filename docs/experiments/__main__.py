@@ -67,7 +67,7 @@ def real_covariances() -> None:
         figures.covariances(found)
     for name, (data, rank) in found.items():
         print(f"{name}: {data.rows} rows, d = {len(data.spectrum)}, σ1 = {data.spectrum[0]:.3f}")
-        print(f"σ1 when rows are scaled before they are centred: {data.as_printed:.3f}")
+        print(f"σ1 when rows are scaled before they are centered: {data.as_printed:.3f}")
         print(f"gaps: {', '.join(f'{gap:.3f}' for gap in data.gaps[: rank + 3])}")
         print(f"k ≤ {data.largest_rank()} as printed, k ≤ {data.largest_rank(root=False)} without the root")
         root, plain = (f"{data.threshold(rank, root=root):.2f}" for root in (True, False))

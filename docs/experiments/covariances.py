@@ -18,18 +18,18 @@ from dpframe_gaussian import rates
 
 Floats = NDArray[np.float64]
 
-FOLDER = "DPFRAME_DATA"  # names a folder with kddcup99_10pct.npz, which has no licence to be shipped
+FOLDER = "DPFRAME_DATA"  # names a folder with kddcup99_10pct.npz, which has no license to be shipped
 EPSILON, DELTA = 1.0, 0.01
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Covariance:
-    """A data set after normalisation.
+    """A data set after normalization.
 
     Args:
         rows: how many there are.
         spectrum: eigenvalues of the sum of x xᵀ, from the largest.
-        as_printed: the largest eigenvalue when rows are divided by the largest norm before they are centred.
+        as_printed: the largest eigenvalue when rows are divided by the largest norm before they are centered.
     """
 
     rows: int
@@ -61,22 +61,22 @@ def threshold(dim: int, largest: float, k: int, *, root: bool = True) -> float:
     return asked if root else asked + 8 * (logarithm - math.sqrt(logarithm)) * math.sqrt(dim) / EPSILON
 
 
-def normalised(table: Floats) -> Covariance:
-    """Each column to [0, 1], constant ones left out; centred; then all rows divided by the largest norm among them."""
+def normalized(table: Floats) -> Covariance:
+    """Each column to [0, 1], constant ones left out; centered; then all rows divided by the largest norm among them."""
     low, width = table.min(axis=0), np.ptp(table, axis=0)
     scaled = (table[:, width > 0] - low[width > 0]) / width[width > 0]
     longest = math.sqrt(np.einsum("ij,ij->i", scaled, scaled).max())
     scaled -= scaled.mean(axis=0)
-    longest_centred = math.sqrt(np.einsum("ij,ij->i", scaled, scaled).max())
+    longest_centered = math.sqrt(np.einsum("ij,ij->i", scaled, scaled).max())
     spectrum = np.linalg.eigvalsh(scaled.T @ scaled)[::-1]
     return Covariance(
-        rows=len(table), spectrum=spectrum / longest_centred**2, as_printed=float(spectrum[0] / longest**2)
+        rows=len(table), spectrum=spectrum / longest_centered**2, as_printed=float(spectrum[0] / longest**2)
     )
 
 
 def adult() -> Covariance:
     """The six numeric columns of Adult, which ships with dpframe."""
-    return normalised(np.column_stack(list(datasets.adult().values())))
+    return normalized(np.column_stack(list(datasets.adult().values())))
 
 
 def kdd() -> Covariance | None:
@@ -88,4 +88,4 @@ def kdd() -> Covariance | None:
     if not path.is_file():
         return None
     with np.load(path, allow_pickle=False) as archive:
-        return normalised(archive["X"][1:])
+        return normalized(archive["X"][1:])

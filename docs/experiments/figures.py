@@ -30,13 +30,13 @@ def dyson_paths() -> None:
     paths = motion.near()
     times = paths.times / paths.scale**2
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.4), sharey=True)
-    colours = plt.get_cmap("viridis")(np.linspace(0.0, 0.85, len(motion.NEAR)))
+    colors = plt.get_cmap("viridis")(np.linspace(0.0, 0.85, len(motion.NEAR)))
     for axes, curves, title in (
         (left, paths.eigenvalues, "eigenvalues of M + N(t)"),
         (right, motion.diagonals(paths), "diagonal entries of M + N(t)"),
     ):
-        for curve, colour in zip(curves.T, colours, strict=True):
-            axes.plot(times, curve, color=colour, lw=1.1)
+        for curve, color in zip(curves.T, colors, strict=True):
+            axes.plot(times, curve, color=color, lw=1.1)
         axes.set_title(title, fontsize=11, color=INK)
         axes.set_xlabel("t / s²")
         axes.set_xlim(0, 1)
@@ -97,12 +97,12 @@ def covariances(found: dict[str, tuple[Covariance, int]]) -> None:
         shown = data.gaps[: rank + 4]
         places = np.arange(1, len(shown) + 1)
         axes.bar(places, shown, color=[BLUE if place <= rank else GREY for place in places], width=0.7)
-        for root, colour, style, label in (
+        for root, color, style, label in (
             (False, ORANGE, DASHED, "without its root"),
             (True, INK, "-", "Assumption 2.1"),
         ):
             needed = data.threshold(rank, root=root)
-            axes.axhline(needed, color=colour, lw=1.5, ls=style, label=f"{label}, k = {rank}: {needed:.2f}")
+            axes.axhline(needed, color=color, lw=1.5, ls=style, label=f"{label}, k = {rank}: {needed:.2f}")
         axes.set_yscale("log")
         axes.set_ylim(shown.min() / 1.5, shown.max() * 8)
         axes.set_title(name, fontsize=11, color=INK)
@@ -123,11 +123,11 @@ def rank_growth(spread: Sequence[growth.Errors], tied: Sequence[growth.Errors]) 
     unit = 1 / (growth.GAP * math.sqrt(growth.DIM))  # s/gap
     names = {"rate, Analyze Gauss": ORANGE, "rate, Corollary 2.4 (II)": INK}
     _rates(right, "components", spread[0].subspace[0], unit, names)
-    for found, marker, colour, label in (
+    for found, marker, color, label in (
         (spread, "o", BLUE, "simulated, equal gaps"),
         (tied, "s", PURPLE, "simulated, k equal eigenvalues"),
     ):
-        right.loglog(growth.RANKS, [one.subspace[0] / unit for one in found], marker, color=colour, ms=5.5, label=label)
+        right.loglog(growth.RANKS, [one.subspace[0] / unit for one in found], marker, color=color, ms=5.5, label=label)
     right.set_ylabel("error of the subspace · gap / s")
     for axes in (left, right):
         axes.set_xlabel("k")
@@ -143,26 +143,26 @@ def rank_growth(spread: Sequence[growth.Errors], tied: Sequence[growth.Errors]) 
 
 def _rates(axes: plt.Axes, step: str, start: float, unit: float, names: dict[str, str]) -> None:
     """Printed rates, whose constants are unknown, drawn from the first simulated error; and the proved bound."""
-    for (name, colour), style in zip(names.items(), (DASHED, DOTTED), strict=True):
+    for (name, color), style in zip(names.items(), (DASHED, DOTTED), strict=True):
         rates = np.array([growth.said(name, growth.spread(k), k, step) for k in growth.RANKS])
-        axes.loglog(growth.RANKS, rates * (start / rates[0] / unit), color=colour, lw=1.6, ls=style, label=name)
+        axes.loglog(growth.RANKS, rates * (start / rates[0] / unit), color=color, lw=1.6, ls=style, label=name)
     proved = [growth.said("dyson", growth.spread(k), k, step) / unit for k in growth.RANKS]
     axes.loglog(growth.RANKS, proved, color=GREEN, lw=1.4, label="dyson, proved (equal gaps)")
 
 
 def noise_shapes(found: Sequence[shapes.Case]) -> None:
     figure, axes = plt.subplots(figsize=(7.6, 4.6))
-    colours = {"paper": ORANGE, "triangular": PURPLE, "goe": BLUE}
+    colors = {"paper": ORANGE, "triangular": PURPLE, "goe": BLUE}
     for shape, curve in shapes.CASES:
         cases = [one for one in found if (one.shape, one.curve) == (shape, curve)]
         exact = curve == "exact"
         axes.loglog(
             [one.epsilon for one in cases],
             [one.median for one in cases],
-            color=colours[shape],
+            color=colors[shape],
             marker="o",
             ls="-" if exact else DASHED,
-            mfc=colours[shape] if exact else "white",
+            mfc=colors[shape] if exact else "white",
             lw=1.8,
             ms=5,
             label=f"{shape}, {curve}",
@@ -179,7 +179,7 @@ def noise_shapes(found: Sequence[shapes.Case]) -> None:
 
 def spiked(found: dict[str, list[dict[str, float]]]) -> None:
     """Every panel of the published figures on made-up rows, with our methods."""
-    colours = dict(
+    colors = dict(
         zip((*spiked_models.METHODS, spiked_models.OJA), (ORANGE, GREY, PURPLE, GREEN, BLUE, INK), strict=True)
     )
     figure, panels = plt.subplots(3, 3, figsize=(11.4, 9.6), gridspec_kw={"hspace": 0.42, "wspace": 0.28})
@@ -189,7 +189,7 @@ def spiked(found: dict[str, list[dict[str, float]]]) -> None:
         for method in errors[0]:
             style = DASHED if method == spiked_models.PAPER else DOTTED if method == spiked_models.STARRED else "-"
             drawn = [each[method] for each in errors]
-            axes.loglog(values, drawn, color=colours[method], ls=style, marker="o", ms=4, lw=1.6, label=method)
+            axes.loglog(values, drawn, color=colors[method], ls=style, marker="o", ms=4, lw=1.6, label=method)
         axes.set_title(f"{name} ({what})", fontsize=9.5, color=INK)
         plain(axes.xaxis, values)
         axes.yaxis.set_minor_formatter("")
@@ -203,10 +203,10 @@ def digits(found: spiked_models.Digits) -> None:
     shown = ("", spiked_models.PAPER, spiked_models.STARRED, spiked_models.BLOCK)
     figure, panels = plt.subplots(1, 4, figsize=(12.4, 3.4), sharex=True, sharey=True)
     for axes, method in zip(panels, shown, strict=True):
-        for digit, colour in zip((1, 4, 9), (BLUE, ORANGE, GREEN), strict=True):
+        for digit, color in zip((1, 4, 9), (BLUE, ORANGE, GREEN), strict=True):
             points = found.scores[method][found.labels == digit][::5]
             sign = np.sign(np.sum(found.scores[method] * found.scores[""], axis=0))  # as without privacy
-            axes.scatter(*(points * sign).T, s=7, color=colour, alpha=0.7, lw=0, label=str(digit))
+            axes.scatter(*(points * sign).T, s=7, color=color, alpha=0.7, lw=0, label=str(digit))
         axes.set_title(method or "without privacy", fontsize=10.5, color=INK)
         axes.set_xlabel("first direction")
         axes.grid(True)

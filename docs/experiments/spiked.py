@@ -194,7 +194,7 @@ def mnist(trials: int = 20) -> Digits | None:
 
 
 def digits(path: Path) -> Floats:
-    """500 of each digit, pixels averaged in squares of four, on [0, 1], centred."""
+    """500 of each digit, pixels averaged in squares of four, on [0, 1], centered."""
     with np.load(path, allow_pickle=False) as archive:
         images, labels = archive["X"], archive["y"]
     chosen = np.concatenate([np.flatnonzero(labels == digit)[:PER_DIGIT] for digit in (1, 4, 9)])

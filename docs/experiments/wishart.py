@@ -40,7 +40,7 @@ class Exponent:
 
 
 def smallest_gaps(rows: int, dim: int, trials: int, rng: np.random.Generator) -> Floats:
-    """The smallest gap between neighbouring eigenvalues, for each of many matrices.
+    """The smallest gap between neighboring eigenvalues, for each of many matrices.
 
     Reflections from the left and from the right make A bidiagonal without changing the eigenvalues of AᵀA: independent
     chi variables with m, m−1, …, m−d+1 degrees of freedom on the diagonal and d−1, …, 1 above it. So the cost of a draw

@@ -104,7 +104,7 @@ CLAIM = {"epsilon": 2.0, "delta": 1e-2}
 
 
 def event() -> None:
-    """The log-likelihood ratio of releases on two neighbours, and the event that an audit counts."""
+    """The log-likelihood ratio of releases on two neighbors, and the event that an audit counts."""
     rows = dp.Rows(norm=1.0, neighbors="add-remove", dim=3)
     plan = dp.Plan(rows=rows, budget=dp.Budget(**CLAIM), steps=[dp.release("moment", "gaussian")])
     experiment = Experiment(plan, tuple(built_in(rows)))
@@ -115,11 +115,11 @@ def event() -> None:
     ]
     threshold, bins = 1.0, np.linspace(-4, 4, 65)
     figure, axes = plt.subplots(figsize=(7.6, 3.6))
-    for sample, colour, label in zip(
+    for sample, color, label in zip(
         samples, ("#7f8b97", "#1f5fa8"), ("without the person", "with the person"), strict=True
     ):
-        axes.hist(sample, bins, density=True, histtype="step", color=colour, lw=1.6, label=label)
-        axes.hist(sample[sample >= threshold], bins, weights=_share(sample, threshold, bins), color=colour, alpha=0.35)
+        axes.hist(sample, bins, density=True, histtype="step", color=color, lw=1.6, label=label)
+        axes.hist(sample[sample >= threshold], bins, weights=_share(sample, threshold, bins), color=color, alpha=0.35)
     axes.axvline(threshold, color="#b3541e", lw=1.4, ls=(0, (4, 3)))
     axes.text(threshold + 0.08, 0.47, "the event", color="#b3541e")
     axes.set_xlabel("log-likelihood ratio of a release")
@@ -143,17 +143,17 @@ def audit() -> None:
         (1.0, dp.release("m", "gaussian").action, "#1f5fa8", "as claimed"),
         (0.8, LowNoise(), "#b3541e", "20 % too small"),
     )
-    for size, mechanism, colour, label in cases:
+    for size, mechanism, color, label in cases:
         loss = [dp.losses.Gaussian(mu=level / size)]
         curve = partial(dp.accountant("gdp").delta, loss)
         reach = dp.accountant("gdp").epsilon(loss, CLAIM["delta"])
         expected = [
             visible(curve, reach, Terms(trials=int(count), delta=CLAIM["delta"], false_alarm=1e-6)) for count in counts
         ]
-        axes.semilogx(counts, expected, color=colour, lw=2, label=f"noise {label}: expected")
+        axes.semilogx(counts, expected, color=color, lw=2, label=f"noise {label}: expected")
         trials = [1000, 4000, 16_000, 64_000]
         found = [dp.audit(mechanism, **CLAIM, trials=count, insecure_seed=count).bound for count in trials]
-        axes.plot(trials, found, "o", color=colour, label=f"noise {label}: audited")
+        axes.plot(trials, found, "o", color=color, label=f"noise {label}: audited")
     axes.axhline(CLAIM["epsilon"], color=INK, lw=1.2, ls=(0, (4, 3)))
     axes.text(1050, CLAIM["epsilon"] + 0.04, "the claim, ε = 2 at δ = 0.01")
     axes.set_xlabel("releases on either data set")
