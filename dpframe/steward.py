@@ -55,7 +55,7 @@ class DataCheck(Printable):
         columns: the fit of each declared column.
     """
 
-    private: ClassVar[bool] = False
+    shareable: ClassVar[bool] = False
 
     rows: int
     uncounted: int | None

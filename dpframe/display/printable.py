@@ -34,8 +34,8 @@ class Printable(ABC):
 
     @property
     def _may_be_shown(self) -> bool:
-        """Whether the values are released ones; what is not says so in its repr."""
-        return True
+        """Whether anyone may see it; what is not for everyone says so in its repr."""
+        return bool(getattr(self, "shareable", True))
 
     def _repr_html_(self) -> str:
         console = plain_console(110, file=io.StringIO(), record=True, no_color=False)

@@ -45,10 +45,6 @@ class Explanation(Printable, Exportable):
         return self.scenario is None or self.scenario.source != "true"
 
     @property
-    def _may_be_shown(self) -> bool:
-        return self.shareable
-
-    @property
     def forecasts(self) -> dict[str, tuple[Bound, ...]]:
         """The forecasts and bounds of all steps; none of those that are diagnostics."""
         return dict(self._forecasts) if self.shareable else {}

@@ -78,5 +78,5 @@ def test_neighbours_are_compared_as_a_run_reads_them() -> None:
 
 
 def test_something_else_than_pairs_is_refused() -> None:
-    with pytest.raises(dp.PlanError, match="must be pairs"):
+    with pytest.raises(dp.PlanError, match="pairs= takes pairs"):
         dp.audit("gaussian", pairs=[np.eye(2)])
