@@ -3,15 +3,15 @@
 ::
 
     DPFrameError
-    ├── PlanError         (ValueError)  a plan, promise or parameter that cannot be kept
-    │   └── BudgetExceeded              the plan costs more than it may
+    ├── PlanError         (ValueError)  an invalid plan, promise or parameter
+    │   └── BudgetExceeded              the plan costs more than its budget
     ├── DataError         (ValueError)  a source whose public schema does not fit the plan
-    ├── PluginError                     a plugin that is unknown, broken or clashes
-    ├── LedgerError                     a ledger that cannot be used, or was changed
-    └── ReleaseFailed                   something went wrong after the charge, which stands
-        └── SamplingError               a sampler gave up
+    ├── PluginError                     a plugin that is unknown, broken or in conflict
+    ├── LedgerError                     a ledger that cannot be used, or was altered
+    └── ReleaseFailed                   a failure after the charge, which stands
+        └── SamplingError               a sampler reached its limit of work
 
-Messages say what was asked, what is allowed, what state things are in and what to do. They never hold a data value.
+A message states what was asked, what is allowed, the current state and what to do. It never contains a data value.
 Errors of the first four kinds are raised before anything is charged, read or drawn.
 """
 
@@ -28,19 +28,19 @@ class DPFrameError(Exception):
 
 
 class PlanError(DPFrameError, ValueError):
-    """A plan, promise or parameter that cannot be kept. Nothing was charged, read or drawn."""
+    """A plan, promise or parameter is invalid. Nothing was charged, read or drawn."""
 
 
 class BudgetExceeded(PlanError):
     """A plan costs more than its budget, or than a ledger has left. Nothing was charged, read or drawn.
 
     Args:
-        message: all of it in words.
-        asked: the epsilon that would be reached.
+        message: the full message.
+        asked: the epsilon that the plan would reach.
         allowed: the epsilon of the budget.
-        delta: at which both are meant.
-        remaining: what a data set of a ledger has left.
-        affordable: the largest budget with which this plan would fit there, where there is one.
+        delta: the delta at which both epsilons are stated.
+        remaining: the budget that the data set has left in its ledger.
+        affordable: the largest budget with which this plan would fit into the remaining one, if there is one.
     """
 
     def __init__(
@@ -62,20 +62,25 @@ class BudgetExceeded(PlanError):
 
 
 class DataError(DPFrameError, ValueError):
-    """A data source whose public schema does not fit the plan."""
+    """The public schema of a data source does not fit the plan."""
 
 
 class PluginError(DPFrameError):
-    """A plugin that is unknown, broken, clashing or written for another version."""
+    """A plugin is unknown, broken, in conflict with another, or written for another interface version."""
 
 
 class LedgerError(DPFrameError):
-    """A ledger that cannot be opened, read or written, or whose entries are not what was written. Nothing was read or
-    drawn."""
+    """A ledger cannot be opened, read or written, or its entries were altered. Nothing was read or drawn."""
 
 
 class ReleaseFailed(DPFrameError):
-    """Something failed after the charge. The charge stands, since the failure itself may depend on the data."""
+    """A run failed after the charge. The charge stands, since the failure itself may depend on the data.
+
+    Args:
+        message: the full message.
+        step: the name of the step that failed, if it is known.
+        spent: the budget that was charged, if it is known.
+    """
 
     def __init__(self, message: str, *, step: str | None = None, spent: Budget | None = None) -> None:
         super().__init__(message)

@@ -1,7 +1,7 @@
-"""Kinds of released values: what a step gives and what another may take.
+"""Kinds of released values: the types of the results and inputs of steps.
 
 A value is a read-only array with the names and units of its coordinates. Kinds are checked when a plan is built, values
-when they are made.
+when they are constructed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,14 @@ from dpframe.errors import PlanError
 
 @attrs.frozen
 class Axes:
-    """Names of the coordinates and the map back to their units: original = offset + scale · coordinate."""
+    """Names of the coordinates and the map back to their units: original = offset + scale · coordinate.
+
+    Args:
+        labels: the name of each coordinate.
+        scale: the factor of each coordinate.
+        offset: the original value at coordinate 0.
+        unit: the unit of each original value; "" if it has none.
+    """
 
     labels: tuple[str, ...]
     scale: tuple[float, ...]
@@ -28,25 +35,27 @@ class Axes:
 
     @classmethod
     def empty(cls) -> Axes:
+        """Axes of no coordinates."""
         return cls((), (), (), ())
 
     def with_axis(self, label: str, scale: float, offset: float, unit: str = "") -> Axes:
+        """These axes followed by one more."""
         return Axes((*self.labels, label), (*self.scale, scale), (*self.offset, offset), (*self.unit, unit))
 
     @property
     def in_units(self) -> Axes:
-        """The axes of a value that was mapped back to its units."""
+        """The axes of a value that is already in its original units: scale 1 and offset 0."""
         return Axes(self.labels, (1.0,) * len(self.labels), (0.0,) * len(self.labels), self.unit)
 
 
 def _read_only(values: ArrayLike) -> NDArray[Any]:
-    """The values as an array that nobody can write to: a copy, unless it owns its memory and was made read-only."""
+    """The values as a read-only array: a copy, unless the array owns its memory and is already read-only."""
     if type(values) is np.ndarray and values.base is None and not values.flags.writeable:
         array: NDArray[Any] = values
     else:
         try:
             array = np.array(values)
-        except ValueError:  # ragged: refused as no numbers
+        except ValueError:  # a ragged list, refused below since None is not a number
             array = np.array(None)
     if array.dtype.kind in "biuf":
         array = array.astype(np.float64, copy=False)
@@ -58,7 +67,12 @@ def _read_only(values: ArrayLike) -> NDArray[Any]:
 
 @attrs.frozen(eq=False, slots=False)
 class Kind:
-    """Base of all kinds."""
+    """Base of all kinds.
+
+    Args:
+        array: the value; real numbers are stored as float64, complex ones as complex128.
+        axes: names and units of the coordinates, if they have any.
+    """
 
     title: ClassVar[str] = "a value"
 
@@ -71,7 +85,7 @@ class Kind:
 
     @classmethod
     def of(cls, value: Any) -> Self:
-        """A value written down in a plan, such as a list, as this kind."""
+        """Make a value of this kind from one written in a plan, such as a list."""
         return value if isinstance(value, cls) else cls(value)
 
     def _refused(self, requirement: str) -> PlanError:
@@ -91,7 +105,7 @@ class Kind:
 
     @property
     def beside(self) -> tuple[Any, ...]:
-        """What is released beside the array: names, units, a constant."""
+        """Everything that is released with the array: axes and, in some kinds, a constant."""
         return tuple(getattr(self, field.name) for field in attrs.fields(type(self)) if field.name != "array")
 
 
@@ -121,14 +135,14 @@ class SymmetricMatrix(HermitianMatrix):
 
 @attrs.frozen(eq=False, slots=False)
 class Covariance(SymmetricMatrix):
-    """A covariance matrix: a symmetric matrix of centred rows."""
+    """A covariance matrix: a symmetric matrix of centered rows."""
 
     title = "a covariance matrix"
 
 
 @attrs.frozen(eq=False, slots=False)
 class AugmentedMoment(Kind):
-    """The second moment of rows with a constant coordinate, the last one: count, mean and covariance in one.
+    """The second moment of rows whose last coordinate is constant; it contains the count, mean and covariance.
 
     Args:
         constant: the constant coordinate, in the units of the other coordinates.
@@ -150,7 +164,7 @@ class AugmentedMoment(Kind):
 
 @attrs.frozen(eq=False, slots=False)
 class Spectrum(Kind):
-    """Eigenvalues: sorted from the largest, none negative."""
+    """Eigenvalues in descending order, none of them negative."""
 
     title = "a spectrum"
 
@@ -163,13 +177,13 @@ class Spectrum(Kind):
 
     @classmethod
     def from_noisy(cls, values: ArrayLike) -> Spectrum:
-        """Sort and cut off below zero: free, since it looks at released values only."""
+        """Sort noisy eigenvalues and set negative ones to zero: post-processing of released values."""
         return cls(np.sort(np.maximum(np.asarray(values, dtype=np.float64), 0.0))[::-1])
 
 
 @attrs.frozen(eq=False, slots=False)
 class ComplexSubspace(Kind):
-    """An orthonormal basis in the columns of a (dim, k) matrix, the leading direction first; of complex numbers."""
+    """A complex orthonormal basis, in the columns of a (dim, k) matrix, the leading direction first."""
 
     title = "a complex subspace"
 
@@ -184,7 +198,7 @@ class ComplexSubspace(Kind):
 
 @attrs.frozen(eq=False, slots=False)
 class Subspace(ComplexSubspace):
-    """An orthonormal basis of real numbers, in the columns of a (dim, k) matrix, the leading direction first."""
+    """A real orthonormal basis, in the columns of a (dim, k) matrix, the leading direction first."""
 
     title = "a subspace"
 
@@ -220,7 +234,7 @@ class Vector(Kind):
 
 @attrs.frozen(eq=False, slots=False)
 class Radii(Vector):
-    """Two lengths: of what lies in a subspace, and of what lies beside it."""
+    """Two bounds on lengths: of the projection on a subspace, and of that on its orthogonal complement."""
 
     title = "a pair of radii"
 

@@ -6,8 +6,8 @@ where sums of their products are exact while they stay below 2⁵³: a Gram matr
 exactly, whatever the order, the threads or fused operations.
 
 The map of a row depends on that row alone. Before rounding there are only elementwise operations, which IEEE arithmetic
-makes independent of a value's place in the array; every sum over coordinates is a sum of integers below 2⁵³, hence
-exact in any order. (A floating-point norm is neither: its last bit depends on the row's place in its block, and an
+makes independent of a value's position in the array; every sum over coordinates is a sum of integers below 2⁵³, hence
+exact in any order. (A floating-point norm is not: its last bit depends on the row's position in its block, and an
 adversary can turn that into sensitivity.)
 """
 
@@ -25,21 +25,24 @@ IntArray = NDArray[np.int64]
 
 BITS = 16
 RADIUS = 1 << BITS
-"""No integer row is longer than this."""
+"""The largest length of an integer row, in lattice steps."""
 
 SHORT = float(RADIUS**2)
-"""Rows of integers up to this squared length are kept as they are."""
+"""Integer rows of at most this squared length are kept unchanged."""
 
 MODERATE = 2.0**52
-"""Those below it, up to a thousand norms long, are scaled down from their integers. Sums of squares below it are exact,
-hence the same in any order, and so is their being below: larger ones are not exact, but nowhere near."""
+"""Longer rows below this squared length, about a thousand norms, are scaled down from their integers. A sum of squares
+below it is exact, hence the same in any order. So is the comparison with it: a sum is inexact only above 2⁵³, and
+rounding cannot take it from there to 2⁵²."""
 
 MAX_DIM = 1 << 20
+"""The largest number of coordinates of a row."""
+
 TILE = 1 << 10
-"""Gram matrices are computed in square tiles of this many coordinates, 8 MiB each."""
+"""The side of the square tiles in which Gram matrices are computed, 8 MiB each."""
 
 MAX_BLOCK_ROWS = 1 << (53 - 2 * BITS)
-"""A block of at most this many rows has an exact float64 Gram matrix."""
+"""The largest number of rows of a block whose float64 Gram matrix is certainly exact."""
 
 
 def ceil_half_root(dim: int) -> int:
@@ -48,17 +51,17 @@ def ceil_half_root(dim: int) -> int:
 
 
 def inner_radius(dim: int) -> int:
-    """S: the length to which rows are scaled, so that rounding keeps them within RADIUS."""
+    """S: the length to which long rows are scaled, so that they stay within RADIUS after rounding."""
     return RADIUS - ceil_half_root(dim)
 
 
 def steps_per_unit(dim: int, norm: float) -> float:
-    """How many lattice steps a length of one is."""
+    """The number of lattice steps in a length of one."""
     return inner_radius(dim) / norm
 
 
 def direction_bits(dim: int) -> int:
-    """Bits per coordinate such that the squared norm of a direction stays exact: dim · 4^bits ≤ 2⁵²."""
+    """Bits per coordinate that keep the squared length of a direction exact: dim · 4^bits ≤ 2⁵²."""
     return (52 - (dim - 1).bit_length()) // 2
 
 
@@ -70,12 +73,12 @@ def integer_rows(
     Args:
         values: (rows, dim), any real dtype.
         norm: the public bound on the length of a row.
-        out: where to write the integers; a new array unless given.
-        within: whether every row is known to be finite and no longer than the norm, so that none needs measuring.
+        out: the array for the integers; a new one by default.
+        within: whether every row is known to be finite and no longer than the norm; lengths are not computed then.
 
     Returns:
         Integer rows in float64, each of length at most RADIUS, and a mask of the rows that had a non-finite entry
-        (those rows are zero), or None where there is none.
+        (those rows are zero), or None if there is none.
     """
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         steps = steps_per_unit(values.shape[1], norm)
@@ -85,14 +88,14 @@ def integer_rows(
 
 
 def shorten(integers: FloatArray, values: Callable[[], NDArray[Any]]) -> NDArray[np.bool_] | None:
-    """Scale down, in place, the rounded rows that are longer than the norm.
+    """Scale down, in place, the rounded rows that are longer than RADIUS.
 
     Args:
-        integers: rows in lattice steps, rounded, of any length; NaN or infinite where the values are, or overflow.
-        values: gives the rows before they were rounded, which is rarely needed.
+        integers: rows in lattice steps, rounded, of any length; NaN or infinite where a value is, or overflows.
+        values: returns the rows before rounding; called only if a row is very long or not finite.
 
     Returns:
-        A mask of the rows that had a non-finite entry (those rows are zero), or None where there is none.
+        A mask of the rows that had a non-finite entry (those rows are zero), or None if there is none.
     """
     dim = integers.shape[1]
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -127,7 +130,7 @@ def _scaled_down(rows: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
     rows[~finite] = 0.0
     largest = np.abs(rows).max(axis=1)
     largest[~finite] = 1.0
-    # Divide by the largest entry first: squares of 1e151 would overflow.
+    # Divide by the largest entry first: squares of entries above 1.4e154 would overflow.
     directions = np.rint(rows / largest[:, None] * 2.0 ** direction_bits(dim))
     lengths = np.sqrt(np.einsum("ij,ij->i", directions, directions))
     lengths[~finite] = 1.0
@@ -143,7 +146,7 @@ def gram(integers: FloatArray) -> IntArray:
 
 
 def add_gram(integers: FloatArray, total: IntArray) -> None:
-    """Add the exact Gram matrix of a block of integer rows, in tiles of the upper triangle and their mirror images."""
+    """Add the exact Gram matrix of a block of integer rows to a total: tiles of the upper triangle, mirrored below."""
     if len(integers) > MAX_BLOCK_ROWS:
         raise ValueError(f"a block has at most {MAX_BLOCK_ROWS} rows, or its Gram matrix would not be exact")
     if not len(integers):

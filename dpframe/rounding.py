@@ -1,4 +1,4 @@
-"""Rounding to the safe side: noise is never smaller than its formula, a stated guarantee never stronger than proved."""
+"""Conservative rounding: noise is never smaller than its formula, a stated guarantee never stronger than proved."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 
 
 def up(value: float) -> float:
-    """The next double above a correctly rounded positive result: certainly not below the exact one."""
+    """The next double above a correctly rounded positive result, hence not below the exact value."""
     return math.nextafter(value, math.inf)
 
 
@@ -29,7 +29,7 @@ def sqrt_up(square: int) -> float:
 
 
 def format_up(value: float) -> str:
-    """A number in six digits, rounded up: the guarantee that is read is never stronger than the one that holds.
+    """Format a number with six digits, rounded up: a printed guarantee is never stronger than the one that holds.
 
     >>> format_up(1.0), format_up(1.0000001), format_up(1e-6)
     ('1', '1.00001', '1e-06')
@@ -38,7 +38,7 @@ def format_up(value: float) -> str:
 
 
 def format_down(value: float) -> str:
-    """A number in six digits, rounded down: the budget that is read is never more than is left.
+    """Format a number with six digits, rounded down: a printed remaining budget is never more than what is left.
 
     >>> format_down(0.9999999)
     '0.999999'

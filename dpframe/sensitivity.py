@@ -1,8 +1,8 @@
-"""How far one person can move each statistic: the only place where this is worked out.
+"""Sensitivities: how far one person can move each statistic. They are derived here and nowhere else.
 
 All values are exact integers of the lattice (:mod:`dpframe.lattice`), where a row has length at most ``RADIUS``. With
-at most m rows per person every sensitivity is m times that of one row. Writing R for the radius, c for the constant
-coordinate of a centred plan, the rows of one person being added or removed ("add-remove") or changed ("replace"):
+at most m rows per person every sensitivity is m times that of one row. Let R be the radius and c the constant
+coordinate of a centered plan; one person's rows are added or removed ("add-remove") or replaced ("replace"):
 
 ====================================  ===========  =======================================
 one row's effect                      add-remove   replace
@@ -18,11 +18,11 @@ histogram, L1 norm                    1            2
 
 The moment: ‖xxᵀ − yyᵀ‖² = ‖x‖⁴ + ‖y‖⁴ − 2(x·y)², largest for orthogonal rows of full length. The augmented moment: the
 same for [x, c] and [y, c], whose inner product x·y + c² vanishes at x·y = −c², possible for c ≤ R; in one dimension
-only for c = R, which is what `Rows.constant` is there. Without the constant, one-dimensional rows cannot be orthogonal,
-and |x² − y²| ≤ R². A row with a non-finite entry contributes nothing, so replacing one row may also act as adding or
-removing one, which is smaller in every line. The score is that of Hermitian matrices H whose eigenvalues lie in an
-interval of length 1: one row moves all scores up, by xᵀHx between the ends of the interval times ‖x‖², and another
-moves them down.
+only for c = R, which is the value of `Rows.constant` there. Without the constant, one-dimensional rows cannot be
+orthogonal, and |x² − y²| ≤ R². A row with a non-finite entry contributes nothing, so replacing one row may also act as
+adding or removing one, which has a smaller effect in every line. The score is defined for Hermitian matrices H whose
+eigenvalues lie in an interval of length 1: a new row x adds xᵀHx to each score, which is ‖x‖² times a number in that
+interval, and a removed row subtracts such a term.
 
 References:
     Dwork, Talwar, Thakurta and Zhang 2014 (moment); Mangoubi and Vishnoi 2022, Lemma 7.2 (eigenvalues)
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True)
 class Sensitivity:
-    """The most that one person can move one part of a statistic, in exact integers.
+    """The sensitivity of one part of a statistic, in exact integers.
 
     Args:
         l2_squared: the square of the Euclidean (Frobenius) sensitivity.
-        l1: the L1 sensitivity, where it is of use.
+        l1: the L1 sensitivity; None if it is not given.
     """
 
     l2_squared: int
@@ -55,22 +55,22 @@ class Sensitivity:
 
 
 def moment(rows: Rows) -> Sensitivity:
-    """Second moment, augmented by the constant coordinate where the plan is centred."""
+    """Sensitivity of the second moment, with the constant coordinate if the plan is centered."""
     return Sensitivity(l2_squared=rows.contributions**2 * _two_rows(rows) * _one_row(rows) ** 2)
 
 
 def _one_row(rows: Rows) -> int:
-    """The squared length of the longest row, with the constant coordinate where there is one."""
+    """The largest squared length of a row, with the constant coordinate if the plan is centered."""
     return RADIUS**2 + (rows.constant**2 if rows.center else 0)
 
 
 def _two_rows(rows: Rows) -> int:
-    """2 where one row can leave and an orthogonal one come, otherwise 1."""
+    """2 if one row can be replaced by an orthogonal one, otherwise 1."""
     return 2 if rows.neighbors == "replace" and rows.known_dim + rows.center > 1 else 1
 
 
 def eigenvalues(rows: Rows) -> Sensitivity:
-    """Sorted eigenvalues of the moment: one row moves them all one way, by its squared length in total."""
+    """Sensitivity of the sorted eigenvalues of the moment: one row moves all up, by its squared length in total."""
     return Sensitivity(
         l1=rows.contributions * _two_rows(rows) * _one_row(rows),
         l2_squared=rows.contributions**2 * _two_rows(rows) * _one_row(rows) ** 2,
@@ -78,12 +78,12 @@ def eigenvalues(rows: Rows) -> Sensitivity:
 
 
 def score(rows: Rows) -> int:
-    """By how much the scores ⟨M, H⟩ of Hermitian matrices with eigenvalues in [0, 1] move relative to each other."""
+    """Sensitivity of the difference of two scores ⟨M, H⟩, for Hermitian matrices H with eigenvalues in [0, 1]."""
     return rows.contributions * (2 if rows.neighbors == "replace" else 1) * _one_row(rows)
 
 
 def blocks(rows: Rows, rank: int) -> dict[str, Sensitivity]:
-    """The signal, cross and residual parts of a block moment, whose clip radii are both RADIUS on their lattices."""
+    """Sensitivities of the parts of a block moment, whose two clip radii are both RADIUS on their lattices."""
     replace = rows.neighbors == "replace"
     square = (rows.contributions * RADIUS**2) ** 2
     return {
@@ -94,6 +94,6 @@ def blocks(rows: Rows, rank: int) -> dict[str, Sensitivity]:
 
 
 def histogram(rows: Rows) -> Sensitivity:
-    """Counts of rows in disjoint bins."""
+    """Sensitivity of counts of rows in disjoint bins."""
     bins = 2 if rows.neighbors == "replace" else 1
     return Sensitivity(l1=bins * rows.contributions, l2_squared=bins * rows.contributions**2)

@@ -1,4 +1,4 @@
-"""Checks of declared values, all with one form of message.
+"""Validators of declared values, with one form of message.
 
 Each validator is used as ``attrs.field(validator=...)`` and raises :class:`~dpframe.errors.PlanError` such as
 ``SymmetricGaussian.noise must be one of 'goe', 'triangular', 'paper'; got 'gaussian'.``
@@ -19,49 +19,52 @@ Validator = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 
 
 def refuse(owner: object, field: str, requirement: str, got: object) -> PlanError:
-    """The one form of message for a parameter that cannot be accepted."""
+    """The error for an invalid parameter: ``Owner.field must be <requirement>; got <value>.``"""
     return PlanError(f"{type(owner).__name__}.{field} must be {requirement}; got {got!r}.")
 
 
 def is_int(value: object) -> bool:
+    """Whether the value is an integer; booleans are not."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def is_real(value: object) -> bool:
+    """Whether the value is an integer or a float; booleans are not."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 def is_finite(value: Any) -> bool:
+    """Whether the value is a real number that is finite as a double."""
     return is_real(value) and math.isfinite(as_float(value))
 
 
 def as_float(value: Any) -> Any:
-    """A plain float where the value is a real number; anything else is left for the validator to refuse."""
+    """Convert a real number to a float; return anything else unchanged, for the validator to refuse."""
     try:
         return float(value) if is_real(value) else value
     except OverflowError:
-        return math.inf  # an integer beyond all doubles
+        return math.inf  # an integer larger than every double
 
 
 def as_tuple(values: Any) -> Any:
-    """A list or array as a tuple; anything else is left for the validator to refuse."""
+    """Convert a list or array to a tuple; return anything else unchanged, for the validator to refuse."""
     return tuple(values) if isinstance(values, list | np.ndarray) else values
 
 
 def positive_int(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
-    """An integer of at least one."""
+    """Require an integer of at least one."""
     if not is_int(value) or value < 1:
         raise refuse(owner, attribute.alias or attribute.name, "a positive integer", value)
 
 
 def check_delta(delta: Any) -> None:
-    """A delta that an accountant can be asked for."""
+    """Raise PlanError unless delta is a finite number in [0, 1)."""
     if not (is_finite(delta) and 0.0 <= delta < 1.0):
         raise PlanError(f"delta must be a finite number of at least 0 and below 1; got {delta!r}.")
 
 
 def one_of(*allowed: str) -> Validator:
-    """One of the given words."""
+    """Require one of the given words."""
 
     def check(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
         if value not in allowed:
@@ -71,7 +74,7 @@ def one_of(*allowed: str) -> Validator:
 
 
 def number(*, above: float = -math.inf, at_least: float = -math.inf, below: float = math.inf) -> Validator:
-    """A finite number in the given range."""
+    """Require a finite number in the given range."""
     parts = ["a finite number"]
     if above > -math.inf:
         parts.append(f"above {above:g}")
@@ -89,19 +92,19 @@ def number(*, above: float = -math.inf, at_least: float = -math.inf, below: floa
 
 
 def text(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
-    """A word or a sentence."""
+    """Require a string."""
     if not isinstance(value, str):
         raise refuse(owner, attribute.alias or attribute.name, "a text", value)
 
 
 def boolean(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
-    """True or False."""
+    """Require True or False."""
     if not isinstance(value, bool):
         raise refuse(owner, attribute.alias or attribute.name, "True or False", value)
 
 
 def identifier(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
-    """A name that a reference can carry: words of letters, digits, '_' and '-', joined by dots in recipes."""
+    """Require the name of a step: words of letters, digits, '_' and '-', joined by dots in recipes."""
     words = value.split(".") if isinstance(value, str) else [""]
     if not all(word.replace("_", "").replace("-", "").isalnum() for word in words):
         raise refuse(owner, attribute.alias or attribute.name, "a name of letters, digits, '_' and '-'", value)

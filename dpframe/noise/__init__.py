@@ -1,4 +1,4 @@
-"""Where randomness enters: the source that is handed to mechanisms, and exact noise drawn from it."""
+"""Randomness: the source that mechanisms receive, and exact noise drawn from it."""
 
 from dpframe.noise.choice import exponential_choice
 from dpframe.noise.gaussian import rounded_gaussian

@@ -1,4 +1,4 @@
-"""Exact draws of the exponential mechanism over a finite public list."""
+"""Exact sampling from the exponential mechanism over a finite public list."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ __all__ = ["exponential_choice"]
 
 
 def exponential_choice(stream: Keystream, costs: Sequence[int], rate: Fraction) -> int:
-    """The index i with probability proportional to exp(−rate · costs[i]), exactly.
+    """Draw an index i with probability proportional to exp(−rate · costs[i]), exactly.
 
-    It is the inverse of the distribution function at one uniform U, whose binary expansion is read from one word of the
-    stream and its extension as far as needed: partial sums are enclosed in ball arithmetic, and more bits and more
-    precision are taken until one index is certain for every U in the cell. How it is found has no influence on the law.
+    The distribution function is inverted at one uniform U, whose binary expansion is read from one word of the stream
+    and its extension as far as needed: partial sums are enclosed in ball arithmetic, and bits and precision are added
+    until one index is certain for every U in the cell. The index is a function of U alone, so how many bits are read
+    has no influence on the law.
 
     Args:
-        stream: where the randomness comes from; one word is taken.
+        stream: the source of randomness; one word is taken.
         costs: integers of any size.
         rate: a positive rational number.
 
@@ -45,7 +46,7 @@ def _extended(cell: int, bits: int, more: Iterator[int]) -> tuple[int, int]:
 
 
 def _certain(excess: Sequence[int], rate: Fraction, cell: int, bits: int) -> int | None:
-    """The index that every U in [cell, cell + 1]·2^−bits gives, where there is only one and it can be proved."""
+    """The index for every U in [cell, cell + 1]·2^−bits, if it is the same for all and this can be proved."""
     from flint import arb, ctx, fmpq
 
     with ctx.workprec(bits + 64):
@@ -53,5 +54,5 @@ def _certain(excess: Sequence[int], rate: Fraction, cell: int, bits: int) -> int
         weights: dict[int, Any] = {cost: (-exact_rate * cost).exp() for cost in set(excess)}
         sums = list(accumulate(weights[cost] for cost in excess))
         low, high = sums[-1] * arb((cell, -bits)), sums[-1] * arb((cell + 1, -bits))
-        index = bisect_left(sums, True, key=lambda total: not total <= low)  # the first sum not certainly below
+        index = bisect_left(sums, True, key=lambda total: not total <= low)  # the first sum that is not certainly ≤ low
         return index if index == len(sums) - 1 or high <= sums[index] else None

@@ -12,18 +12,18 @@ def rounded_gaussian(stream: Keystream, sigma: float, size: int) -> Integers:
     """Independent samples of round(sigma·z), z standard normal, one for each word of the stream.
 
     Every integer has exactly its probability under the real law (`dpframe.noise.rounded` has the argument), for the
-    float64 `sigma` as it is. Since round(n + sigma·z) = n + round(sigma·z) for an integer n, adding a sample to an
-    integer statistic is post-processing of the real Gaussian mechanism and costs what that costs.
+    exact value of the float64 `sigma`. Since round(n + sigma·z) = n + round(sigma·z) for an integer n, adding a sample
+    to an integer statistic is post-processing of the real Gaussian mechanism and has its privacy loss.
 
     Args:
-        stream: where the randomness comes from.
+        stream: the source of randomness.
         sigma: standard deviation before rounding, at most 2**56. Fast below 2**40, where at most 2 % of the samples
             need ball arithmetic; exact everywhere.
         size: number of samples.
 
     Guarantee:
-        The law is exact if the words are uniform. |result| < 2**62 but for a probability below 2**-2900; beyond
-        int64 it is taken modulo 2**64, so that adding it in int64 is still post-processing.
+        The law is exact if the words are uniform. |result| < 2**62 except with probability below 2**-2900; outside
+        int64 it is reduced modulo 2**64, so that adding it in int64 is still post-processing.
 
     >>> rounded_gaussian(Keystream.insecure(7), 2.0**34, 3)
     array([-8972549040,  5666197567,  3060784610])

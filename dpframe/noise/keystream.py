@@ -16,20 +16,19 @@ __all__ = ["Keystream", "Words"]
 
 Words = npt.NDArray[np.uint64]
 
-_END = 2**129  # words: the counter of AES-CTR goes over 2**128 blocks of two words
-_ZEROS = memoryview(bytes(2**16))  # what is encrypted: a stream cipher turns zeros into its keystream
+_END = 2**129  # words: the counter of AES-CTR has 2**128 values, each a block of two words
+_ZEROS = memoryview(bytes(2**16))  # the plaintext: encrypting zeros gives the keystream
 
 
 class Keystream:
     """A stream of independent uniform 64-bit words that can be read again from any position.
 
-    The words are AES-256 in counter mode, so each is a function of the key and its position alone; nobody without the
-    key can tell them from uniform ones. A stream may be read from several threads: every word goes to one of them.
-    After a fork the child draws a new key, so that it never repeats its parent. Make one with `secure`, or with
-    `insecure` in a test.
+    The words are AES-256 in counter mode, so each is a function of the key and its position alone; without the key they
+    are computationally indistinguishable from uniform words. A stream may be read from several threads: every word goes
+    to one of them. After a fork, a secure stream draws a new key in the child, so that it never repeats its parent.
+    Make a stream with `secure`, or with `insecure` in a test.
 
-    A position that is read twice gives the same words twice. That is what coupling from the past needs, and what
-    nothing else should do.
+    Reading a position twice gives the same words twice. Coupling from the past needs this; nothing else should do it.
 
     >>> stream = Keystream.insecure(7)
     >>> first = stream.words(3)
@@ -41,7 +40,7 @@ class Keystream:
     __slots__ = ("__weakref__", "_cipher", "_lock", "_master", "_position", "_private")
 
     def __init__(self, master: builtins.bytes, *, private: bool) -> None:
-        """Take a 32-byte master key; `private` says whether the operating system drew it. Callers use `secure`."""
+        """Take a 32-byte master key, and whether the operating system drew it (`private`). Callers use `secure`."""
         self._master = master
         self._private = private
         self._position = 0
@@ -56,7 +55,7 @@ class Keystream:
 
     @classmethod
     def insecure(cls, seed: int) -> Self:
-        """The stream that belongs to a seed: for tests, NOT PRIVATE."""
+        """A stream keyed from a seed: for tests, NOT PRIVATE."""
         return cls(_derive(b"dpframe", b"insecure", str(int(seed)).encode()), private=False)
 
     @property
@@ -65,7 +64,7 @@ class Keystream:
         return self._private
 
     def child(self, name: str) -> "Keystream":
-        """The stream of that name: independent of this one and of its other children, whatever was read so far.
+        """The child of this name: independent of this stream and of its other children, whatever was read so far.
 
         >>> parent = Keystream.insecure(7)
         >>> bool((parent.child("a").words(9) == parent.child("a").words(9)).all())
@@ -74,7 +73,7 @@ class Keystream:
         return Keystream(_derive(self._master, b"child", name.encode()), private=self._private)
 
     def extension(self, position: int) -> Iterator[int]:
-        """Further words that belong to one position: for a draw that needs more bits than the word there has."""
+        """Further words for one position, for a draw that needs more bits than the word at that position."""
         more = Keystream(_derive(self._master, b"extension", position.to_bytes(17, "big")), private=self._private)
         while True:
             yield int(more.words(1)[0])
@@ -84,11 +83,11 @@ class Keystream:
         return self.take(count)[1]
 
     def take(self, count: int) -> tuple[int, Words]:
-        """The next `count` words and the position of the first, as one step among threads."""
+        """The next `count` words and the position of the first, atomically among threads."""
         if count < 0:
             raise ValueError(f"Keystream: count must be a non-negative integer; got {count!r}.")
         size = 8 * count
-        out = np.empty(size + 16, np.uint8)  # update_into asks for a block of room beyond what it writes
+        out = np.empty(size + 16, np.uint8)  # update_into needs one block of room beyond its output
         room = out.data
         with self._lock:
             start = self._position
@@ -96,7 +95,7 @@ class Keystream:
                 raise ValueError(
                     f"Keystream: a stream has 2**129 words; {count} more at position {start} are too many."
                 )
-            # While it runs the cipher is ahead of the position; an interrupt must not leave it in place.
+            # In the loop the cipher is ahead of the position; after an interrupt it must not be used again.
             cipher, self._cipher = self._cipher or self._open(start), None
             for at in range(0, size, len(_ZEROS)):
                 cipher.update_into(_ZEROS[: size - at], room[at:])
@@ -109,7 +108,7 @@ class Keystream:
             return self._position
 
     def seek(self, position: int) -> None:
-        """Make `position` the next word to read."""
+        """Make `position` the position of the next word."""
         if not 0 <= position < _END:
             raise ValueError(f"Keystream.seek: position must be in [0, 2**129); got {position!r}.")
         with self._lock:
@@ -126,14 +125,14 @@ class Keystream:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
         block, odd = divmod(position, 2)
-        key = _derive(self._master, b"words", b"")  # the master key itself only ever keys HMAC
+        key = _derive(self._master, b"words", b"")  # the master key is used in HMAC only
         cipher = Cipher(algorithms.AES(key), modes.CTR(block.to_bytes(16, "big"))).encryptor()
         if odd:
             cipher.update(bytes(8))
         return cipher
 
     def _renew(self) -> None:
-        self._lock = threading.Lock()  # the old one may belong to a thread that the child does not have
+        self._lock = threading.Lock()  # a thread that does not exist in the child may hold the old lock
         self._cipher = None
         if self._private:
             self._master = secrets.token_bytes(32)

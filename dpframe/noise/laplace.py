@@ -14,17 +14,17 @@ def rounded_laplace(stream: Keystream, scale: float, size: int) -> Integers:
     """Independent samples of round(scale·x), x of density exp(−|x|)/2, one for each word of the stream.
 
     Every integer has exactly its probability under the real law (`dpframe.noise.rounded` has the argument), for the
-    float64 `scale` as it is. Since round(n + scale·x) = n + round(scale·x) for an integer n, adding a sample to an
-    integer statistic is post-processing of the real Laplace mechanism and costs what that costs.
+    exact value of the float64 `scale`. Since round(n + scale·x) = n + round(scale·x) for an integer n, adding a sample
+    to an integer statistic is post-processing of the real Laplace mechanism and has its privacy loss.
 
     Args:
-        stream: where the randomness comes from.
+        stream: the source of randomness.
         scale: mean of |scale·x|, at most 2**52. Fast below 2**40; exact everywhere.
         size: number of samples.
 
     Guarantee:
-        The law is exact if the words are uniform. |result| < 2**62 but for a probability below 2**-1400; beyond
-        int64 it is taken modulo 2**64, so that adding it in int64 is still post-processing.
+        The law is exact if the words are uniform. |result| < 2**62 except with probability below 2**-1400; outside
+        int64 it is reduced modulo 2**64, so that adding it in int64 is still post-processing.
 
     >>> rounded_laplace(Keystream.insecure(7), 2.0**34, 3)
     array([-8733547043,  5137255659,  2619178593])

@@ -16,17 +16,17 @@ from dpframe.noise.rounded import Integers
 
 @attrs.frozen
 class Random:
-    """The randomness of one step: exact integer noise, and the words it is made of.
+    """The randomness of one step: exact integer noise, and the words that it is made from.
 
-    Every sample takes one word of the keystream, so `tell` counts samples and words alike, and a position that is read
-    again gives the same samples again.
+    Every sample takes one word of the keystream, so `tell` counts both samples and words, and reading a position again
+    gives the same samples again.
 
     Args:
-        keystream: where the words come from; `Keystream.secure()` unless in a test.
+        keystream: the source of the words; `Keystream.secure()` except in tests.
 
     Guarantee:
-        The law of each sample is exact for the scale as given: every integer has the probability that the rounded
-        real variable gives it.
+        The law of each sample is exact for the given scale: every integer has its probability under the rounded real
+        variable.
 
     >>> random = Random(Keystream.insecure(7)).child("moment")
     >>> random.gaussian(3.0, (2, 3))
@@ -40,11 +40,11 @@ class Random:
 
     @property
     def private(self) -> bool:
-        """Whether the randomness comes from the operating system; False for a test's seed."""
+        """Whether the randomness comes from the operating system; False for the seed of a test."""
         return self.keystream.private
 
     def child(self, name: str) -> "Random":
-        """An independent source; the same name gives the same one."""
+        """An independent source; the same name gives the same source."""
         return Random(self.keystream.child(name))
 
     def gaussian(self, scale: float, size: int | tuple[int, ...]) -> Integers:
@@ -68,7 +68,7 @@ class Random:
         return self.keystream.tell()
 
     def seek(self, position: int) -> None:
-        """Make `position` the next word; what was read from there on is repeated."""
+        """Make `position` the position of the next word; words read from there on are repeated."""
         self.keystream.seek(position)
 
 

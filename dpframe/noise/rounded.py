@@ -2,17 +2,17 @@
 
 A sample is a sign and a tail probability U = P(X > x), uniform on [0, 1/2]; the result is ±round(scale·x). U is a
 binary expansion that is read only as far as needed: one word gives the sign and the 63-bit k of the first cell
-[k, k+1]·2⁻⁶⁴, and `Keystream.extension` of the word's position gives the rest. The result is a function of this one U
-however much of it is looked at, so how it is found has no influence on the law:
+[k, k+1]·2⁻⁶⁴, and `Keystream.extension` of the word's position gives the rest. The result is a function of this one U,
+however many of its bits are read, so the way it is computed has no influence on the law:
 
 1. `guess` computes x at the middle of the cell in floats, and keeps round(scale·x) if an error bound shows that every U
    in the cell gives that integer. It decides all but a few draws.
-2. `decide` proves the integer in ball arithmetic, and appends 64 bits to U while the cell holds more than one. Drawing
-   a new U instead would bias the law: the cells that are left over lie at the boundaries and far out in the tail.
+2. `decide` proves the integer in ball arithmetic, and appends 64 bits to U while the cell contains more than one.
+   Drawing a new U instead would bias the law: the undecided cells lie at the boundaries and far out in the tail.
 
-Error of the float path, for k ≥ 2⁴⁸ and scale·x ≥ 1/2 (below, nothing is near a boundary). With h(x) = U/density(x) an
-error of U by a factor 1+e moves x by e·h(x); h is 1 for the Laplace law, and for the Gaussian the ratio of Mills, which
-is at most 1.2534 and decreases.
+Error of the float path, for k ≥ 2⁴⁸ and scale·x ≥ 1/2 (smaller values are not near a boundary). With
+h(x) = U/density(x), an error of U by a factor 1+e moves x by e·h(x); h is 1 for the Laplace law, and for the Gaussian
+it is the Mills ratio, which is at most 1.2534 and decreases.
 
     source                              moves x by                      Gaussian                    Laplace
     k to float, + 1/2 (2 roundings)     2⁻⁵²·h(x)                       2.8e-16                     2.3e-16
@@ -23,10 +23,10 @@ is at most 1.2534 and decreases.
     sum                                                                 1.6e-15·x + 2.8e-16         6.5e-16·x + 2.3e-16
     allowed                             relative·x + absolute           1.0e-14·x + 2.0e-15         4.0e-15·x + 2.0e-15
 
-The quantile functions are measured, not proved; what is allowed leaves them a factor of eight and more, and the tests
-hold them to a quarter of it. The difference scale·x − rint(scale·x) is exact, as is rint: what is allowed reaches 1/2
-when scale·x is 1.25e14 < 2⁴⁷, and such draws go to `decide`. Ties have probability zero; `decide` would round them away
-from zero.
+The errors of the quantile functions are measured, not proved; the allowed error leaves them a factor of at least eight,
+and the tests require a quarter of it. The difference scale·x − rint(scale·x) is exact, as is rint: the allowed error
+reaches 1/2 when scale·x is 1.25e14 < 2⁴⁷, and such draws go to `decide`. Ties have probability zero; `decide` would
+round them away from zero.
 """
 
 import numbers
@@ -47,20 +47,30 @@ Integers = npt.NDArray[np.int64]
 
 _BLOCK = 2**15  # samples at a time: the arrays of one block stay in the second-level cache
 _MAGNITUDE = np.uint64(2**63 - 1)  # the word without its sign bit: k
-_TAIL = 2.0**-16  # k·2⁻⁶⁴ for k = 2⁴⁸; farther out a cell is too wide for the float path
+_TAIL = 2.0**-16  # k·2⁻⁶⁴ for k = 2⁴⁸; farther out in the tail a cell is too wide for the float path
 
 
 @attrs.frozen(kw_only=True)
 class Law:
-    """A law symmetric about zero, given by where its upper tail has probability u ≤ 1/2."""
+    """A law symmetric about zero, given by the point x above which it has probability u ≤ 1/2.
 
-    draws: str  # the public function, for messages
-    scale: str  # and its argument
-    largest: int  # exponent: the scale is at most 2**largest, so that |result| < 2**62 but for 2**-1400
-    quantile: Callable[[Floats], None]  # u becomes −x, in place
-    ball: Callable[[Any], Any]  # x for a ball (flint.arb) of u
-    relative: float  # x from `quantile`, at the middle of a cell with k ≥ 2**48, is within
-    absolute: float  # relative·x + absolute of every x in the cell
+    Args:
+        draws: the name of the public function, for messages.
+        scale: the name of its argument for the scale, for messages.
+        largest: the scale is at most 2**largest, so that |result| < 2**62 except with probability below 2**-1400.
+        quantile: replaces u by −x, in place.
+        ball: x for a ball (flint.arb) of u.
+        relative, absolute: x from `quantile`, at the middle of a cell with k ≥ 2**48, is within relative·x + absolute
+            of every x in the cell.
+    """
+
+    draws: str
+    scale: str
+    largest: int
+    quantile: Callable[[Floats], None]
+    ball: Callable[[Any], Any]
+    relative: float
+    absolute: float
 
 
 def sample(law: Law, stream: Keystream, scale: float, size: int) -> Integers:
@@ -79,7 +89,7 @@ def sample(law: Law, stream: Keystream, scale: float, size: int) -> Integers:
 
 
 def guess(law: Law, scale: float, words: Words, out: Integers) -> npt.NDArray[np.intp]:
-    """Write the rounded samples that floats can prove to `out`; the indices of the others, where it is arbitrary."""
+    """Write to `out` the samples that floats can prove; return the indices of the others, written arbitrarily."""
     x = (words & _MAGNITUDE).view(np.int64).astype(np.float64)
     x += 0.5
     x *= 2.0**-64
@@ -89,7 +99,7 @@ def guess(law: Law, scale: float, words: Words, out: Integers) -> npt.NDArray[np
     nearest = np.rint(x)
     # A word is negative as a float when its sign bit, the highest, is set.
     np.copyto(out, np.copysign(nearest, words.view(np.float64)), casting="unsafe")
-    # Accept if |x − nearest| + relative·|x| < 1/2 − absolute·scale; not a number is not accepted.
+    # Accept if |x − nearest| + relative·|x| < 1/2 − absolute·scale; NaN is not accepted.
     nearest -= x
     np.abs(nearest, out=nearest)
     x *= -law.relative
@@ -99,11 +109,11 @@ def guess(law: Law, scale: float, words: Words, out: Integers) -> npt.NDArray[np
 
 
 def decide(law: Law, scale: float, words: Sequence[int], more: Sequence[Iterator[int]]) -> list[int]:
-    """The rounded samples of the words, each cell extended by its own `more` words until it holds one integer only."""
+    """The rounded samples of the words; each cell is extended by its own `more` words until it gives one integer."""
     from flint import arb, ctx
 
     values = [0] * len(words)
-    cells = {i: word & int(_MAGNITUDE) for i, word in enumerate(words)}  # of the undecided
+    cells = {i: word & int(_MAGNITUDE) for i, word in enumerate(words)}  # of the undecided words
     bits = 64
     while cells:
         with ctx.workprec(bits + 64):
