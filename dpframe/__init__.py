@@ -1,7 +1,7 @@
-"""Differentially private matrices about people: plans that are priced before data is touched.
+"""Differentially private matrices about people, from plans that are priced before any data is read.
 
-These are the names that users type; authors of plugins find theirs in :mod:`dpframe.plugin`. Importing this package
-loads numpy, attrs and pluggy only; scipy, rich, flint and cryptography come where they are used, and plugins at the
+This is the namespace for users; the one for plugin authors is :mod:`dpframe.plugin`. Importing this package loads
+numpy, attrs and pluggy only; scipy, rich, flint and cryptography are imported where they are used, and plugins at the
 first look-up.
 """
 
@@ -95,14 +95,14 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """What tab completion offers: no submodules."""
+    """The names that tab completion offers: no submodules."""
     return [*__all__, "__version__"]
 
 
 def __getattr__(name: str) -> object:
-    """Say where a name is that only authors of plugins need."""
+    """Raise AttributeError, with a hint for a name that is in :mod:`dpframe.plugin` only."""
     hint = ""
-    submodule = name.startswith("_") or _find_spec(f"dpframe.{name}") is not None  # which may be importing right now
+    submodule = name.startswith("_") or _find_spec(f"dpframe.{name}") is not None  # may be partially imported
     if not submodule and name in _import_module("dpframe.plugin").__all__:
-        hint = f"; authors of plugins have it: import dpframe.plugin as dp, dp.{name}"
+        hint = f"; it is in the namespace for plugin authors: import dpframe.plugin as dp, then dp.{name}"
     raise AttributeError(f"module 'dpframe' has no attribute {name!r}{hint}")

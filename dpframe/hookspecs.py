@@ -1,7 +1,7 @@
 """The hooks a plugin may implement.
 
 A plugin is a package with an entry point in the group ``dpframe`` that names a module (or object) with functions marked
-``@dp.hookimpl``. The module may state ``DPFRAME_API = 1``, the interface version it was written for.
+``@dp.hookimpl``. The module may define ``DPFRAME_API = 1``, the interface version it was written for.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def dpframe_accountants() -> list[type[Accountant]]:  # type: ignore[empty-body]
 
 @hookspec
 def dpframe_bound_oracles() -> list[type[BoundOracle]]:  # type: ignore[empty-body]
-    """Oracles that ``plan.explain`` asks for forecasts and bounds."""
+    """Bound oracles, whose forecasts and bounds ``plan.explain`` shows."""
 
 
 @hookspec
 def dpframe_before_charge(plan: Plan, losses: Sequence[PrivacyLoss]) -> None:
-    """Called just before a run is charged; raise to veto it. Nothing was read or drawn yet."""
+    """Called just before a run is charged; raise to veto it. Nothing has been read or drawn yet."""
 
 
 @hookspec
 def dpframe_after_release(record: Record) -> None:
-    """Called with each released or derived result; errors become warnings and never lose the value."""
+    """Called with each released or derived result; an error becomes a warning, and the result is kept."""

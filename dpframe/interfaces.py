@@ -1,8 +1,8 @@
-"""What a statistic, a mechanism, a post-processor, an accountant and a bound oracle are.
+"""The interfaces of statistics, mechanisms, recipes, post-processors, accountants and bound oracles.
 
 Implementations are frozen attrs classes with a ``name``; plugins return them from the hooks in
-:mod:`dpframe.hookspecs`. Data flows one way: rows → statistic → mechanism → post-processors. Only a mechanism is handed
-private data, only after the charge, together with its own random stream.
+:mod:`dpframe.hookspecs`. Data flows one way: rows → statistic → mechanism → post-processors. In a run, only a mechanism
+receives a :class:`PrivateData`, only after the charge, together with its own random stream.
 """
 
 from __future__ import annotations
@@ -33,54 +33,59 @@ if TYPE_CHECKING:
     from dpframe.spec.scenario import Scenario
 
 API_VERSION = 1
-"""Raised when an interface changes in a way that plugins must follow."""
+"""Incremented when an interface changes in a way that plugins must follow."""
 
 Numerics = Literal["exact", "certified", "floating"]
+"""How a release is computed: "exact" (integers from the rows to the draw), "certified" (a floating-point computation,
+whose error is bounded afterwards and covered by noise) or "floating" (the loss holds in exact arithmetic)."""
 
 
 class Statistic(ABC):
-    """What is asked of the rows: exact integers that add up over any split of the data."""
+    """A function of the rows: exact integers that add up over any partition of the data."""
 
     name: ClassVar[str]
     clips: ClassVar[bool] = True
-    """Whether rows are scaled down to ``Rows.norm`` first, so that a released norm must be known."""
+    """Whether rows are first scaled down to ``Rows.norm``; a norm that a step releases must then be known."""
 
     @abstractmethod
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
-        """How far one person can move each part, in exact integers, from the public promise alone."""
+        """The sensitivity of each part, in exact integers, from the public promise alone."""
 
     @abstractmethod
     def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
-        """The parts for these rows alone. Each row's share must depend on that row only.
+        """Compute the parts for these rows alone. The contribution of a row must depend on that row only.
 
-        The chunk ends with the call: its memory is used again for the next rows.
+        The chunk is valid only during the call: its memory is reused for the next rows.
         """
 
     def add_to(self, chunk: Chunk, sums: Mapping[str, ExactSum]) -> None:
-        """Add the parts for these rows to sums; for statistics that can do so without making the parts first."""
+        """Add the parts for these rows to the sums; override it if that is possible without storing the parts."""
         for name, part in self.partial(chunk).items():
             sums[name].add(np.asarray(part))
 
     def check(self, rows: Rows) -> None:
-        """Raise PlanError where the promise does not suit this statistic; the dimension may still be unknown."""
+        """Raise PlanError if the promise does not suit this statistic; the dimension may still be unknown."""
 
 
 class Mechanism(ABC):
-    """One round of reading and drawing, with a stated loss."""
+    """One round of reading and sampling, with a stated privacy loss.
+
+    A subclass states the ``unit`` of its level, the kind that it ``gives`` and its ``numerics``.
+    """
 
     name: ClassVar[str]
     unit: ClassVar[Literal["mu", "epsilon", "rho"]]
     gives: ClassVar[type[Kind]]
     numerics: ClassVar[Numerics] = "floating"
     smallest_level: ClassVar[float] = 0.0
-    """For one row per person: at a level below it, noise would leave the range of the exact sampler."""
+    """The smallest level for one row per person; below it, the noise would exceed the range of the exact sampler."""
     draws_depend_on_data: ClassVar[bool] = False
-    """Whether the number of draws, or the way through the code, may depend on the data, as in rejection sampling."""
+    """Whether the number of draws or the control flow may depend on the data, as in rejection sampling."""
 
     def reads(self) -> tuple[Statistic, ...]:
-        """The statistics this mechanism needs; the second moment unless said otherwise.
+        """The statistics this mechanism needs; the second moment by default.
 
-        Called before inputs are known: a statistic that depends on one takes it as an input of its own.
+        Called before inputs are known: a statistic that depends on one declares it as its own input.
         """
         from dpframe.statistics import Moment
 
@@ -88,25 +93,25 @@ class Mechanism(ABC):
 
     @abstractmethod
     def loss(self, rows: Rows, level: float) -> PrivacyLoss | tuple[PrivacyLoss, ...]:
-        """What a release at this level costs. Neither data nor released values are at hand."""
+        """The privacy loss of a release at this level. Neither data nor released values are available here."""
 
     @abstractmethod
     def release(self, data: PrivateData, level: float, random: Random) -> Kind:
-        """Draw the released value: the only call that is handed private data, made after the charge."""
+        """Draw the released value. In a run, the only call that receives private data; it comes after the charge."""
 
     def output(self, rows: Rows) -> type[Kind]:
         """The kind released under this promise."""
         return self.gives
 
     def output_shape(self, rows: Rows) -> Shape | None:
-        """The shape of what is released, as far as it is known before the run: later steps are checked by it."""
+        """The shape of the released value, as far as it is known before the run; later steps are checked against it."""
         return None
 
     def check(self, rows: Rows) -> None:
-        """Raise PlanError where the promise does not suit this mechanism; the dimension may still be unknown."""
+        """Raise PlanError if the promise does not suit this mechanism; the dimension may still be unknown."""
 
     def check_level(self, rows: Rows, level: float) -> None:
-        """Raise PlanError where this mechanism cannot serve the level that the plan solved for it."""
+        """Raise PlanError if this mechanism cannot run at the level that the plan solved for."""
         smallest = self.smallest_level * rows.contributions
         if level < smallest:
             raise PlanError(
@@ -115,95 +120,95 @@ class Mechanism(ABC):
             )
 
     def noise(self, rows: Rows, level: float) -> Mapping[str, float]:
-        """Standard deviations of the noise by name, in the units of the release; for reports and forecasts."""
+        """Standard deviations of the noise, by name, in the units of the release; for reports and forecasts."""
         return {}
 
     def slack(self, rows: Rows, level: float) -> float:
-        """The delta by which floats may fall short of the stated loss, which holds in exact arithmetic; for reports."""
+        """The delta by which floating-point results may fall short of the loss in exact arithmetic; for reports."""
         return 0.0
 
     def log_density(self, value: Kind, data: PrivateData, level: float) -> float | None:
-        """The log-density of a released value, up to a term that is the same for all values; None where unknown.
+        """The log-density of a released value, up to a term that is the same for all values; None if unknown.
 
-        Audits compare neighbours by it; without it they learn to tell them apart from the values.
+        Audits use the log-likelihood ratio of neighboring data sets; without it they learn a test from the values.
         """
         return None
 
     def noiseless(self, data: PrivateData) -> Kind | None:
-        """What a release would be without noise, for forecasts, which hand it made-up data only; None where unknown.
+        """The release without noise, for forecasts, which pass simulated data only; None if unknown.
 
-        A subspace or a spectrum without it is compared with the leading eigenvectors or eigenvalues.
+        If it is unknown, a subspace or a spectrum is compared with the leading eigenvectors or eigenvalues.
         """
         return None
 
     @classmethod
     def recipe(cls, task: str, **public: Any) -> list[Step] | None:
-        """Steps that do a task with this mechanism, the last one its result, or None; see :func:`dpframe.compare`."""
+        """The steps of a task with this mechanism, ending with its result, or None; see :func:`dpframe.compare`."""
         return None
 
 
 class Recipe(ABC):
-    """A method of several rounds: it stands for steps, which the plan shows and prices one by one."""
+    """A method of several rounds: it expands to steps, which the plan shows and prices one by one."""
 
     name: ClassVar[str]
 
     @classmethod
     def recipe(cls, task: str, **public: Any) -> list[Step] | None:
-        """Steps that do a task in this way, the last one its result, or None; see :func:`dpframe.compare`."""
+        """The steps of a task with this recipe, ending with its result, or None; see :func:`dpframe.compare`."""
         return None
 
     def settled(self, rows: Rows, budget: Budget, scenario: Scenario | None) -> Recipe:
-        """The same recipe with what it leaves open chosen from the plan, all of which is public; itself unless said.
+        """The recipe with its open parameters chosen from the plan, all of which is public; unchanged by default.
 
-        The dimension may still be unknown. Raises PlanError where the promise does not suit it.
+        The dimension may still be unknown. Raises PlanError if the promise does not suit the recipe.
         """
         return self
 
     @abstractmethod
     def steps(self, name: str, weight: float) -> list[Step]:
-        """The steps in place of ``dp.release(name, ...)``: '<name>.<part>' each, the last one '<name>' itself."""
+        """The steps that replace ``dp.release(name, ...)``, each named '<name>.<part>' but the last, '<name>'."""
 
 
 class PostProcessor(ABC):
-    """A pure function of released values: free, and never handed private data."""
+    """A pure function of released values: it costs nothing and never receives private data."""
 
     name: ClassVar[str]
     gives: ClassVar[type[Kind]]
 
     @abstractmethod
     def apply(self) -> Kind:
-        """The result; the declared inputs hold values by now."""
+        """Compute the result; every declared input holds a value here, not a reference."""
 
     def output(self, kinds: Mapping[str, type[Kind]]) -> type[Kind]:
         """The kind of the result, given the kind of each input."""
         return self.gives
 
     def output_shape(self, rows: Rows) -> Shape | None:
-        """The shape of the result, as far as it is known before the run: later steps are checked by it.
+        """The shape of the result, as far as it is known before the run; later steps are checked against it.
 
-        What is known of inputs tells :func:`dpframe.shape_of`.
+        :func:`dpframe.plugin.shape_of` returns the known shape of an input.
         """
         return None
 
     def check(self, rows: Rows) -> None:
-        """Raise PlanError where the promise does not suit this step; the dimension may still be unknown."""
+        """Raise PlanError if the promise does not suit this step; the dimension may still be unknown."""
 
     def check_forecast(self, dim: int) -> None:
-        """Raise PlanError where no error of the result can be forecast for rows of this many coordinates."""
+        """Raise PlanError if the error of the result cannot be forecast for rows of this dimension."""
 
 
 class Accountant(ABC):
-    """Composes losses into one guarantee; never below the truth."""
+    """Composes losses into one guarantee, which never understates the true epsilon or delta."""
 
     name: ClassVar[str]
 
     @abstractmethod
     def supports(self, loss: PrivacyLoss) -> bool:
-        """Whether this loss can be composed here."""
+        """Whether this accountant can compose the loss."""
 
     @abstractmethod
     def epsilon(self, losses: Sequence[PrivacyLoss], delta: float) -> float:
-        """An epsilon for which the composition is (epsilon, delta)-private; infinite where there is none."""
+        """An epsilon for which the composition is (epsilon, delta)-private; infinite if there is none."""
 
     @abstractmethod
     def delta(self, losses: Sequence[PrivacyLoss], epsilon: float) -> float:
@@ -211,12 +216,12 @@ class Accountant(ABC):
 
 
 class BoundOracle(ABC):
-    """Knows before any data is touched how large an error to expect."""
+    """Forecasts and bounds the error of a result before any data is read."""
 
     name: ClassVar[str]
     simulates: ClassVar[bool] = False
-    """Whether it draws releases on made-up data, which takes time: it is asked only when simulations are wanted."""
+    """Whether it simulates releases, which takes time; such an oracle is used only if simulations are requested."""
 
     @abstractmethod
     def bounds(self, plan: Plan, step: str, scenario: Scenario) -> list[Bound]:
-        """Forecasts and bounds for the result of a step; empty where this oracle has nothing to say."""
+        """Forecasts and bounds for the result of a step; empty if this oracle has none."""

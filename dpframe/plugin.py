@@ -1,4 +1,4 @@
-"""What authors of plugins import: everything of ``dpframe``, and what a mechanism is made of besides.
+"""The namespace for plugin authors: everything in ``dpframe``, and the parts that a mechanism is built from.
 
 ::
 
@@ -8,8 +8,8 @@
     @attrs.frozen(kw_only=True)
     class Mine(dp.Mechanism): ...
 
-Names that are also in ``dpframe`` are the same objects. This namespace is what a plugin may rely on: it changes only
-with `API_VERSION`. Everything below other modules of ``dpframe`` may move at any time.
+Names that are also in ``dpframe`` are the same objects. A plugin may rely on this namespace: it changes only with
+`API_VERSION`. Anything imported from another module of ``dpframe`` may move at any time.
 """
 
 from __future__ import annotations

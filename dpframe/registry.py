@@ -1,8 +1,8 @@
-"""Finds, checks and isolates plugins.
+"""Discovers, checks and isolates plugins.
 
 Nothing is imported before the first look-up. A plugin that cannot be imported, was written for another interface
-version, returns something else than it should, or claims a name that is taken, is set aside with the reason; all others
-keep working. ``DPFRAME_DISABLE_PLUGINS`` names plugins to leave alone, separated by commas.
+version, returns anything but suitable classes, or claims a name that is taken, is set aside with the reason; all others
+keep working. ``DPFRAME_DISABLE_PLUGINS`` lists plugins not to load, separated by commas.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from dpframe.interfaces import API_VERSION, Accountant, BoundOracle, Mechanism, 
 ENTRY_POINTS = "dpframe"
 DISABLE = "DPFRAME_DISABLE_PLUGINS"
 OWN = ("dpframe-gaussian", "dpframe-laplace", "dpframe-orbit", "dpframe-pld", "dpframe-spiked")
-"""The project's own plugins are loaded first, so nobody else can take their names."""
+"""The project's own plugins are loaded first, so that no other can take their names."""
 
 HERE = "this process"
+"""The origin of classes registered by :func:`register`."""
 
 ROLES: dict[str, tuple[type, ...]] = {
     "mechanism": (Mechanism, Recipe),
@@ -50,17 +51,25 @@ C = TypeVar("C", bound=type)
 
 @attrs.frozen
 class PluginInfo:
-    """One plugin: what it provides, or why it is set aside."""
+    """One plugin: what it provides, or why it is not in use.
+
+    Args:
+        name: the name of its distribution.
+        version: the version of its distribution.
+        status: "active", "disabled" or "set aside".
+        provides: the classes it provides, as "role name".
+        reason: why it is not active.
+    """
 
     name: str
     version: str
-    status: str  # "active", "disabled" or "set aside"
+    status: str
     provides: tuple[str, ...] = ()
     reason: str = ""
 
 
 class Registry:
-    """All classes known by name, and where they come from."""
+    """All registered classes by role and name, and the plugin of each."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -73,11 +82,12 @@ class Registry:
 
     @property
     def hook(self) -> pluggy.HookRelay:
+        """The callers of all hooks, with every plugin loaded."""
         self.load()
         return self._manager.hook
 
     def load(self) -> None:
-        """Find and check every plugin, once."""
+        """Discover and check every plugin, once."""
         with self._lock:
             if self._loaded:
                 return
@@ -96,7 +106,7 @@ class Registry:
                     continue
                 try:
                     plugin = entry.load()
-                except (Exception, SystemExit) as error:  # a broken plugin must not take the others down
+                except (Exception, SystemExit) as error:  # a broken plugin must not affect the others
                     self._set_aside(name, version, f"it cannot be imported: {type(error).__name__}: {error}")
                 else:
                     self._add(plugin, name, version)
@@ -110,9 +120,9 @@ class Registry:
             return
         try:
             self._manager.register(plugin, name=name)
-            self._manager.check_pending()  # a misspelt hook would never be called
+            self._manager.check_pending()  # a misspelled hook would never be called
             classes = self._provided(plugin)
-        except Exception as error:  # whatever a foreign hook raises
+        except Exception as error:  # any exception from a plugin's hook
             self._forget(name)
             self._set_aside(name, version, f"{type(error).__name__}: {error}")
             return
@@ -122,8 +132,8 @@ class Registry:
         self._origin |= dict.fromkeys(classes, name)
 
     def _provided(self, plugin: Any) -> dict[tuple[str, str], type]:
-        """The classes a plugin returns from its hooks, checked before any of them is admitted."""
-        found: dict[tuple[str, str], type] = {}
+        """The classes that a plugin returns from its hooks, all checked before any is added."""
+        classes: dict[tuple[str, str], type] = {}
         for role, hook_name in HOOKS.items():
             implementation = getattr(plugin, hook_name, None)
             if implementation is None:
@@ -135,11 +145,11 @@ class Registry:
                 raise PluginError(f"{hook_name} must return a list of classes; it returned {type(returned).__name__}")
             for cls in returned:
                 key = (role, checked_class(role, cls))
-                if key in found or key in self._classes:
-                    owner = self._told(key) if key in self._origin else "the same plugin"
+                if key in classes or key in self._classes:
+                    owner = self._provider_label(key) if key in self._origin else "the same plugin"
                     raise PluginError(f"the {role} name {key[1]!r} is already provided by {owner}")
-                found[key] = cls
-        return found
+                classes[key] = cls
+        return classes
 
     def _forget(self, name: str) -> None:
         if self._manager.has_plugin(name):
@@ -149,7 +159,7 @@ class Registry:
         self._plugins[name] = PluginInfo(name, version, "set aside", reason=reason)
 
     def register(self, cls: C) -> C:
-        """Make a class known in this process."""
+        """Register a class in this process."""
         role = next((role for role, bases in ROLES.items() if inspect.isclass(cls) and issubclass(cls, bases)), None)
         if role is None:
             raise PluginError(
@@ -160,13 +170,13 @@ class Registry:
             self.load()
             key = (role, checked_class(role, cls))
             if key in self._classes and self._origin[key] != HERE:
-                raise PluginError(f"the {role} name {key[1]!r} is already provided by {self._told(key)}.")
+                raise PluginError(f"the {role} name {key[1]!r} is already provided by {self._provider_label(key)}.")
             self._classes[key] = cls
             self._origin[key] = HERE
         return cls
 
     def unregister(self, cls: type) -> None:
-        """Forget a class made known by :meth:`register`."""
+        """Remove a class added by :meth:`register`."""
         with self._lock:
             for key in [key for key, known in self._classes.items() if known is cls]:
                 if self._origin[key] == HERE:
@@ -174,7 +184,7 @@ class Registry:
 
     @contextmanager
     def observing(self, observer: object) -> Iterator[None]:
-        """Have the hooks of an object called for a while."""
+        """Call the hooks of an object while the context is open."""
         self.load()
         self._manager.register(observer)
         try:
@@ -183,11 +193,11 @@ class Registry:
             self._manager.unregister(observer)
 
     def find(self, role: str, name: str) -> type:
-        """The class with this name, or an error that says what there is instead."""
+        """The class with this role and name; raises PluginError with the names that exist."""
         self.load()
         if isinstance(name, str) and (role, name) in self._classes:
             return self._classes[role, name]
-        known = {label: self._told((kind, label)) for kind, label in self._origin if kind == role}
+        known = {label: self._provider_label((kind, label)) for kind, label in self._origin if kind == role}
         if role == "accountant":
             known["auto"] = f"dpframe {_version('dpframe')}"
         close = difflib.get_close_matches(str(name), known, n=1)
@@ -202,20 +212,21 @@ class Registry:
         raise PluginError(f"no installed plugin provides {article} {role} named {name!r}.{advice}")
 
     def provider(self, role: str, name: str) -> PluginInfo | None:
-        """The plugin that a class comes from; None for one registered in this process."""
+        """The plugin that provides a class; None for a class registered in this process."""
         self.find(role, name)
         return self._plugins.get(self._origin[role, name])
 
-    def _told(self, key: tuple[str, str]) -> str:
+    def _provider_label(self, key: tuple[str, str]) -> str:
         plugin = self._plugins.get(self._origin[key])
         return self._origin[key] if plugin is None else f"{plugin.name} {plugin.version}"
 
     def all(self, role: str) -> list[type]:
-        """Every class of a role, in the order of loading."""
+        """Every class of a role, in loading order."""
         self.load()
         return [cls for (kind, _), cls in self._classes.items() if kind == role]
 
     def plugins(self) -> list[PluginInfo]:
+        """All plugins and, if there are any, the classes registered in this process."""
         self.load()
         here = tuple(f"{role} {label}" for (role, label), origin in self._origin.items() if origin == HERE)
         own = [PluginInfo(HERE, "", "active", here)] if here else []
@@ -223,7 +234,7 @@ class Registry:
 
 
 def checked_class(role: str, cls: Any) -> str:
-    """The name of a class, once it is known to be what its role asks for."""
+    """Check that a class fits its role, and return its name; raises PluginError otherwise."""
     if not (inspect.isclass(cls) and issubclass(cls, ROLES[role])):
         raise PluginError(f"{cls!r} is not a {role} class")
     if inspect.isabstract(cls):
@@ -236,7 +247,7 @@ def checked_class(role: str, cls: Any) -> str:
         raise PluginError(f"{cls.__name__}: the name 'auto' is reserved")
     wanted = {"mechanism": ("unit", "gives"), "postprocessor": ("gives",)}.get(role, ())
     if not issubclass(cls, Recipe) and (absent := [word for word in wanted if not hasattr(cls, word)]):
-        raise PluginError(f"{cls.__name__} does not say its {absent[0]}")
+        raise PluginError(f"{cls.__name__} does not define {absent[0]}")
     if role in ("mechanism", "postprocessor", "statistic") and not attrs.has(cls):
         raise PluginError(f"{cls.__name__} is not an attrs class; decorate it with @attrs.frozen(kw_only=True)")
     return name
@@ -262,30 +273,32 @@ _registry = Registry()
 
 
 def register(cls: C) -> C:
-    """Make a mechanism, post-processor, statistic, accountant or oracle known in this process; also a decorator."""
+    """Register a mechanism, post-processor, statistic, accountant or oracle in this process; also a decorator."""
     return _registry.register(cls)
 
 
 def unregister(cls: type) -> None:
-    """Forget a class made known by :func:`register`."""
+    """Remove a class added by :func:`register`."""
     _registry.unregister(cls)
 
 
 def plugins() -> list[PluginInfo]:
-    """All plugins: what they provide, or why they are set aside."""
+    """All plugins: what they provide, or why they are not in use."""
     return _registry.plugins()
 
 
 def provider(role: str, name: str) -> PluginInfo | None:
+    """The plugin that provides a class; None for a class registered in this process."""
     return _registry.provider(role, name)
 
 
 def observing(observer: object) -> AbstractContextManager[None]:
-    """Have the hooks of an object called for a while: how a test watches the charge."""
+    """Call the hooks of an object while the context is open; tests observe the charge this way."""
     return _registry.observing(observer)
 
 
 def hook() -> pluggy.HookRelay:
+    """The callers of all hooks, with every plugin loaded."""
     return _registry.hook
 
 
@@ -295,24 +308,30 @@ def versions() -> dict[str, str]:
 
 
 def mechanism(name: str) -> type[Mechanism] | type[Recipe]:
+    """The mechanism or recipe with this name."""
     return _registry.find("mechanism", name)
 
 
 def postprocessor(name: str) -> type[PostProcessor]:
+    """The post-processor with this name."""
     return _registry.find("postprocessor", name)
 
 
 def accountant(name: str) -> type[Accountant]:
+    """The accountant with this name."""
     return _registry.find("accountant", name)
 
 
 def classes(role: str) -> list[Any]:
+    """Every class of a role, in loading order."""
     return _registry.all(role)
 
 
 def accountants() -> list[type[Accountant]]:
+    """Every accountant, in loading order."""
     return _registry.all("accountant")
 
 
 def bound_oracles() -> list[type[BoundOracle]]:
+    """Every bound oracle, in loading order."""
     return _registry.all("bound oracle")

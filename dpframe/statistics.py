@@ -1,4 +1,4 @@
-"""The statistics of the core. Each is an exact integer sum over rows, so any chunking gives the same bits."""
+"""The built-in statistics. Each is an exact integer sum over rows, so any chunking gives the same bits."""
 
 from __future__ import annotations
 
@@ -31,17 +31,20 @@ BASIS_BITS = 30  # |Σ q u| ≤ 2¹⁶ · 2³⁰ · (1 + tiny) < 2⁵³: project
 
 @attrs.frozen(kw_only=True)
 class Moment(Statistic):
-    """The second moment Σ q qᵀ of the lattice rows, with the constant coordinate where the plan is centred."""
+    """The second moment Σ q qᵀ of the lattice rows, with the constant coordinate if the plan is centered."""
 
     name = "moment"
 
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
+        """See :func:`dpframe.sensitivity.moment`."""
         return {"moment": sensitivity.moment(rows)}
 
     def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
+        """The Gram matrix of these rows."""
         return {"moment": lattice.gram(chunk.integers())}
 
     def add_to(self, chunk: Chunk, sums: Mapping[str, ExactSum]) -> None:
+        """Add the Gram matrix of these rows without storing it."""
         chunk.add_gram(sums["moment"].with_room(len(chunk) * lattice.RADIUS**2))
 
     @staticmethod
@@ -54,7 +57,7 @@ class Moment(Statistic):
         """A noisy moment in the units of the rows: post-processing."""
         array = noisy.astype(np.float64)
         array *= rows.step**2
-        array.setflags(write=False)  # so that it is not copied once more
+        array.setflags(write=False)  # so that the constructor does not copy it
         if rows.center:
             return AugmentedMoment(array, axes=rows.axes, constant=rows.constant * rows.step)
         return SymmetricMatrix(array, axes=rows.axes)
@@ -62,11 +65,11 @@ class Moment(Statistic):
 
 @attrs.frozen(kw_only=True, slots=False)
 class BlockMoment(Statistic):
-    """Second moments in a released basis, each side clipped on its own.
+    """Second moments in a released basis, with both projections of a row clipped separately.
 
     With a = Uᵀx clipped to the first radius and b = U⊥ᵀx clipped to the second: ``signal`` Σ a aᵀ, ``cross`` Σ a bᵀ and
-    ``residual`` Σ ‖b‖². The basis is rounded to 2⁻³⁰ and lattice rows are projected on it in exact integers, so a row's
-    share depends on that row alone; the sensitivities come from the two clips only, whatever the basis.
+    ``residual`` Σ ‖b‖². The basis is rounded to 2⁻³⁰ and lattice rows are projected on it in exact integers, so the
+    contribution of a row depends on that row alone; the sensitivities follow from the two clips, for any basis.
 
     Args:
         basis: a released (dim, rank) basis, or a reference to one.
@@ -85,9 +88,10 @@ class BlockMoment(Statistic):
 
     def __attrs_post_init__(self) -> None:
         if isinstance(self.basis, Subspace):
-            _ = self._integer_basis  # here and once: a worker's own linear algebra may round it otherwise
+            _ = self._integer_basis  # computed once, here: the linear algebra of a worker may round differently
 
     def check(self, rows: Rows) -> None:
+        """Raise PlanError if the rows are centered, or the basis does not fit their dimension."""
         if rows.center:
             raise PlanError("a block moment needs rows without a constant coordinate: dp.Rows(center=False).")
         dim, rank = shape_of(self.basis) or (None, None)
@@ -96,15 +100,16 @@ class BlockMoment(Statistic):
         coordinates = rows.dim or dim
         if rank is not None and coordinates is not None and rank >= coordinates:
             raise PlanError(
-                f"a block moment needs a basis of fewer directions than the {coordinates} coordinates, since it is "
-                f"about what lies beside them too; got {rank}. Take fewer, or release the whole moment."
+                f"a block moment needs a basis of fewer directions than the {coordinates} coordinates, since it "
+                f"also covers their orthogonal complement; got {rank}. Take fewer, or release the whole moment."
             )
 
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
+        """See :func:`dpframe.sensitivity.blocks`."""
         return sensitivity.blocks(rows, self.basis.array.shape[1])
 
     def sides(self, chunk: Chunk) -> tuple[FloatArray, FloatArray]:
-        """The integer rows a and b, each of length at most RADIUS on a lattice of its own; see `steps`."""
+        """The integer rows a and b, each of length at most RADIUS on its own lattice; see `steps`."""
         rank = self.basis.array.shape[1]
         projected = chunk.integers() @ self._integer_basis
         in_steps = self.radii.array * (2.0**BASIS_BITS / chunk.rows.step)
@@ -119,6 +124,7 @@ class BlockMoment(Statistic):
         return alpha / lattice.inner_radius(rank), beta / lattice.inner_radius(dim - rank)
 
     def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
+        """The three parts for these rows."""
         signal, residual = self.sides(chunk)
         return {
             "signal": lattice.gram(signal),
@@ -128,7 +134,7 @@ class BlockMoment(Statistic):
 
     @cached_property
     def _integer_basis(self) -> FloatArray:
-        """The basis and its orthogonal complement, rounded: a function of released values only."""
+        """The basis and its orthogonal complement, rounded to integers: a function of released values only."""
         return np.rint(self.rotation(self.basis) * 2.0**BASIS_BITS)
 
     @staticmethod
@@ -147,10 +153,10 @@ def _check_edges(owner: object, attribute: attrs.Attribute[Any], value: Any) -> 
 
 @attrs.frozen(kw_only=True)
 class NormHistogram(Statistic):
-    """How many rows have a length up to each edge, and how many are longer than the last one.
+    """Counts of row lengths in the bins between public edges, the last bin being unbounded.
 
-    Rows are not clipped to ``Rows.norm``: their lengths are compared as exact integers on a grid of their own, whose
-    step is the last edge divided by 2^22 or so.
+    Rows are not clipped to ``Rows.norm``: their lengths are compared as exact integers on a separate grid, whose step
+    is the last edge divided by 2^15 to 2^25, depending on the dimension.
 
     Args:
         edges: increasing positive lengths, public. Bin i counts the lengths in (edges[i-1], edges[i]].
@@ -166,29 +172,31 @@ class NormHistogram(Statistic):
             raise validators.refuse(self, "edges", f"positive, from {1 / NORM_LIMIT:g} to {NORM_LIMIT:g}", self.edges)
 
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
+        """See :func:`dpframe.sensitivity.histogram`."""
         return {"counts": sensitivity.histogram(rows)}
 
     def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
+        """The counts of these rows."""
         bits = lattice.direction_bits(chunk.rows.known_dim) - 1
         last = 2.0**bits
         with np.errstate(over="ignore", under="ignore"):
             steps = np.rint(np.multiply(chunk.finite(), last / self.edges[-1], dtype=np.float64, casting="unsafe"))
-        np.clip(steps, -last - 1, last + 1, out=steps)  # beyond the last edge either way
+        np.clip(steps, -last - 1, last + 1, out=steps)  # a clipped coordinate is still beyond the last edge
         squares = np.einsum("ij,ij->i", steps, steps)
         return {"counts": _counts(squares, self._squared_edges(bits))}
 
     def _squared_edges(self, bits: int) -> FloatArray:
-        """The edges on the same grid, squared: integers below 2⁵³, so exact in float64."""
+        """The squared edges on the same grid: integers below 2⁵³, hence exact in float64."""
         per_step = Fraction(2**bits) / Fraction(self.edges[-1])
         return np.array([float(round(Fraction(edge) * per_step) ** 2) for edge in self.edges])
 
 
 @attrs.frozen(kw_only=True)
 class ColumnHistogram(Statistic):
-    """How many values of one column are up to each edge, and how many are above the last one.
+    """Counts of the values of one column in the bins between public edges, the last bin being unbounded.
 
     Args:
-        column: the name of a numeric column, or the index of a coordinate where rows have no columns.
+        column: the name of a numeric column, or the index of a coordinate if rows have no columns.
         edges: increasing values in the column's own units, public. Bin i counts the values in (edges[i-1], edges[i]].
     """
 
@@ -199,6 +207,7 @@ class ColumnHistogram(Statistic):
     edges: tuple[float, ...] = attrs.field(converter=validators.as_tuple, validator=_check_edges)
 
     def check(self, rows: Rows) -> None:
+        """Raise PlanError if the rows have no such column or coordinate."""
         if rows.columns is None:
             if not validators.is_int(self.column) or not 0 <= int(self.column) < (rows.dim or math.inf):
                 raise PlanError(f"column={self.column!r} must be the index of one of the coordinates of the rows.")
@@ -206,13 +215,15 @@ class ColumnHistogram(Statistic):
             raise PlanError(f"column={self.column!r} must be the name of a numeric column of the rows.")
 
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
+        """See :func:`dpframe.sensitivity.histogram`."""
         return {"counts": sensitivity.histogram(rows)}
 
     def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
+        """The counts of these rows."""
         index, edges = int(self.column) if chunk.rows.columns is None else 0, np.asarray(self.edges)
         for column in chunk.rows.columns or ():
             if isinstance(column, Column) and column.name == self.column:
-                edges = column.map(edges)[:, 0]  # the same map as the cells, so that comparisons agree
+                edges = column.map(edges)[:, 0]  # mapped as the cells are, so that comparisons agree
                 break
             index += len(column.labels)
         return {"counts": _counts(chunk.finite()[:, index].astype(np.float64), edges)}

@@ -1,4 +1,4 @@
-"""A look at the raw data for its steward. NOT PRIVATE: nothing here may be shown to anyone else."""
+"""A report on the raw data for its steward. NOT PRIVATE: nothing here may be shown to anyone else."""
 
 from __future__ import annotations
 
@@ -21,19 +21,22 @@ from dpframe.spec.rows import Rows
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
 QUANTILES = (0.5, 0.9, 0.95, 0.99, 1.0)
 
 KEPT = 1 << 20
-"""So many different lengths are kept as they are; more are rounded to as many digits as this allows."""
+"""The largest number of distinct lengths stored; if there are more, they are rounded to fewer bits until they fit."""
 
 
 @attrs.frozen(kw_only=True)
 class ColumnCheck:
-    """How one column fits its public range."""
+    """How one column fits its public range. NOT PRIVATE.
+
+    Args:
+        name: the name of the column.
+        missing: the number of cells that are not finite or, in a category, none of the levels.
+        below: the number of cells below the range.
+        above: the number of cells above the range.
+    """
 
     name: str
     missing: int
@@ -46,12 +49,13 @@ class DataCheck(Printable):
     """How the data fits the promise. NOT PRIVATE.
 
     Args:
-        rows: how many there are.
-        uncounted: how many are left out because they have no person, or that person has rows enough before them; None
-            where the promise has no ``person``. What follows is about the others.
-        dropped: how many have a non-finite entry without a public value, and contribute nothing.
-        shortened: how many are longer than the promised norm, and are scaled down; None where the norm is released.
-        norms: quantiles of the length of the rows; to some four digits where there are more than a million.
+        rows: the number of rows.
+        uncounted: the number of rows left out because they have no person id, or exceed the contributions of their
+            person; None if the promise has no ``person``. The fields below are about the other rows.
+        dropped: the number of rows with a non-finite entry that has no public value; they contribute nothing.
+        shortened: the number of rows longer than the promised norm, which are scaled down; None if the norm is
+            released.
+        norms: quantiles of the lengths of rows; to about four digits if there are more than a million lengths.
         columns: the fit of each declared column.
     """
 
@@ -69,9 +73,13 @@ class DataCheck(Printable):
 
 
 def check(data: Any, rows: Rows) -> DataCheck:
-    """Tell the steward how the raw data fits the promise; reads all of it, and marks the answer NOT PRIVATE.
+    """Report to the steward how the raw data fits the promise; reads all of it, and marks the report NOT PRIVATE.
 
-    Never choose a norm or a range from this and then release under it: the choice would be a leak of its own.
+    Never choose a norm or a range from this report and then release under it: the choice itself would leak data.
+
+    Args:
+        data: the data, as for ``plan.run``.
+        rows: the promise.
     """
     source = open_source(data, rows)
     rows = rows.bind(source.dim)
@@ -107,19 +115,19 @@ class Lengths:
     """Quantiles of any number of lengths, in bounded memory."""
 
     def __init__(self) -> None:
-        self._bits = 52  # of a length that are kept, behind the first
+        self._bits = 52  # significand bits kept of each length, after the leading one
         self._values: FloatArray = np.zeros(0)
         self._counts: IntArray = np.zeros(0, dtype=np.int64)
         self._waiting: list[FloatArray] = []
 
     def add(self, lengths: FloatArray) -> None:
-        """More lengths, all of them finite."""
+        """Add lengths, all of them finite."""
         self._waiting.append(lengths)
         if sum(map(len, self._waiting)) >= KEPT:
             self._merge()
 
     def quantile(self, share: float) -> float:
-        """The length that this share of them is below, on the line between the two next to it."""
+        """The quantile at this share, interpolated linearly between the two nearest lengths."""
         self._merge()
         ends = np.cumsum(self._counts)
         place = share * float(ends[-1] - 1)
@@ -140,7 +148,7 @@ class Lengths:
 
 
 def _rounded(lengths: FloatArray, bits: int) -> FloatArray:
-    """Lengths to the nearest with so many bits behind the first."""
+    """Round lengths to this many significand bits after the leading one."""
     if bits == 52:
         return lengths
     dropped = 52 - bits
@@ -149,7 +157,7 @@ def _rounded(lengths: FloatArray, bits: int) -> FloatArray:
 
 
 def _lengths(mapped: FloatArray) -> FloatArray:
-    """Row lengths that neither overflow nor warn; NaN for rows that contribute nothing."""
+    """Row lengths, without overflow or warnings; NaN for rows that contribute nothing."""
     finite = np.isfinite(mapped).all(axis=1)
     safe = np.where(np.expand_dims(finite, 1), mapped, 0.0)
     largest = np.maximum(np.abs(safe).max(axis=1), np.finfo(np.float64).tiny)
@@ -157,7 +165,7 @@ def _lengths(mapped: FloatArray) -> FloatArray:
 
 
 def _fit(column: Column | Category, values: NDArray[Any]) -> IntArray:
-    """Cells that are missing, below the range and above it."""
+    """The numbers of cells that are missing, below the range and above it."""
     if not isinstance(column, Column):
         return np.array([int((~np.isin(values, column.levels)).sum()), 0, 0])
     cells = np.asarray(values, dtype=np.float64)
@@ -168,7 +176,7 @@ def _fit(column: Column | Category, values: NDArray[Any]) -> IntArray:
 __all__ = ["NOT_PRIVATE", "ColumnCheck", "DataCheck", "check"]
 
 
-LEFT_OUT = "without a person, or beyond the rows that count of each"
+LEFT_OUT = "without a person, or beyond the rows that count per person"
 
 
 def _render(check: DataCheck) -> RenderableType:
@@ -179,7 +187,7 @@ def _render(check: DataCheck) -> RenderableType:
         Text(f"{NOT_PRIVATE}: read off the raw data, for its steward only.", style="bold red")
     ]
     lengths = ", ".join(f"{100 * q:g} % up to {length:.4g}" for q, length in check.norms.items())
-    labelled = {
+    labeled = {
         "Rows": str(check.rows),
         **({} if check.uncounted is None else {"Left out": f"{check.uncounted} ({LEFT_OUT})"}),
         "Contribute nothing": f"{check.dropped} (a non-finite or unknown cell without a public missing= value)",
@@ -188,7 +196,7 @@ def _render(check: DataCheck) -> RenderableType:
         else f"{check.shortened} (longer than the promised norm)",
         "Lengths": lengths or "none",
     }
-    parts.append(pairs(labelled))
+    parts.append(pairs(labeled))
     if check.columns:
         cells = [
             {"column": c.name, "missing": str(c.missing), "below range": str(c.below), "above range": str(c.above)}

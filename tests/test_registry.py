@@ -148,9 +148,9 @@ BROKEN = [
     ),
     pytest.param(lambda: plugin(dpframe_mechanisms=lambda: [Nameless]), "Nameless has no name", id="no name"),
     pytest.param(lambda: plugin(dpframe_mechanisms=lambda: [Unnamed]), "Unnamed has no name", id="empty name"),
-    pytest.param(lambda: plugin(dpframe_mechanisms=lambda: [Unitless]), "Unitless does not say its unit", id="no unit"),
+    pytest.param(lambda: plugin(dpframe_mechanisms=lambda: [Unitless]), "Unitless does not define unit", id="no unit"),
     pytest.param(
-        lambda: plugin(dpframe_postprocessors=lambda: [Kindless]), "Kindless does not say its gives", id="no kind"
+        lambda: plugin(dpframe_postprocessors=lambda: [Kindless]), "Kindless does not define gives", id="no kind"
     ),
     pytest.param(lambda: plugin(dpframe_postprocessors=lambda: [NotAttrs]), "@attrs.frozen", id="no attrs class"),
     pytest.param(
@@ -392,7 +392,7 @@ def test_register_again_replaces() -> None:
         (Trace(), r"dp.register takes a class .* got Trace\(\)"),
         (Abstract, "Abstract does not define loss, release"),
         (Nameless, "Nameless has no name"),
-        (Unitless, "Unitless does not say its unit"),
+        (Unitless, "Unitless does not define unit"),
         (NotAttrs, "NotAttrs is not an attrs class"),
         (AnotherPsd, "the postprocessor name 'psd' is already provided by dpframe "),
         (AnotherAuto, "'auto'"),
