@@ -1,4 +1,4 @@
-"""Composition of losses and calibration of plans."""
+"""Composition of privacy losses and calibration of plans."""
 
 from dpframe.accounting.auto import Auto, accountant
 from dpframe.accounting.gdp import GaussianAccountant

@@ -40,14 +40,16 @@ class GaussianAccountant(ScalarAccountant):
         return Fraction(loss.mu) ** 2 if isinstance(loss, Gaussian) else None
 
     def epsilon_of(self, total: Fraction, delta: float) -> float:
+        """See :func:`gaussian_epsilon`."""
         return gaussian_epsilon(total, delta)
 
     def delta(self, losses: Sequence[PrivacyLoss], epsilon: float) -> float:
+        """See :func:`gaussian_delta`."""
         return gaussian_delta(self.total(losses), epsilon)
 
 
 def gaussian_delta(mu_squared: Fraction, epsilon: float) -> float:
-    """An upper bound, tight to rounding, on the delta of a mu-Gaussian mechanism at this epsilon."""
+    """An upper bound, tight up to rounding, on the delta of a mu-Gaussian mechanism at this epsilon."""
     if mu_squared == 0:
         return 0.0
     return _upper_float(_delta_ball(mu_squared, epsilon))
@@ -55,7 +57,7 @@ def gaussian_delta(mu_squared: Fraction, epsilon: float) -> float:
 
 @lru_cache(maxsize=4096)
 def gaussian_epsilon(mu_squared: Fraction, delta: float) -> float:
-    """The smallest epsilon, tight to rounding, that a mu-Gaussian mechanism has at this delta."""
+    """An upper bound, tight up to rounding, on the smallest epsilon of a mu-Gaussian mechanism at this delta."""
     from scipy.optimize import brentq
 
     if mu_squared == 0:
@@ -71,11 +73,11 @@ def gaussian_epsilon(mu_squared: Fraction, delta: float) -> float:
 
     half = float(mu_squared) / 2
     ceiling = half + 2 * math.sqrt(half * -log_delta) + 1e-300  # by concentrated differential privacy
-    while excess(ceiling) > 0.0:  # only by rounding
+    while excess(ceiling) > 0.0:  # possible only by rounding
         ceiling *= 1.0 + 1e-9
     epsilon = float(brentq(excess, 0.0, ceiling, xtol=1e-300, rtol=1e-14))
     step = 1e-15
-    while gaussian_delta(mu_squared, epsilon) > delta:  # certify, from below
+    while gaussian_delta(mu_squared, epsilon) > delta:  # increase epsilon until it is certified
         epsilon *= 1.0 + step
         step *= 2
     return epsilon
@@ -86,7 +88,7 @@ def _log_delta(mu_squared: Fraction, epsilon: float) -> float:
 
 
 def _delta_ball(mu_squared: Fraction, epsilon: float) -> Any:
-    """delta(epsilon) as a ball narrower than a double's last digit."""
+    """delta(epsilon) as a ball that is accurate to more than 60 bits."""
     from flint import arb, ctx, fmpq
 
     before = ctx.prec
@@ -106,5 +108,5 @@ def _delta_ball(mu_squared: Fraction, epsilon: float) -> Any:
 
 
 def _upper_float(ball: Any) -> float:
-    """The smallest double certainly above the ball, at most 1."""
+    """A double certainly above the ball, or 1 if that is less."""
     return min(1.0, math.nextafter(float(ball.upper()), math.inf))

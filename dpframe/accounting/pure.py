@@ -1,4 +1,4 @@
-"""Pure differential privacy: losses add up."""
+"""Pure differential privacy: epsilon adds up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import attrs
 from dpframe.accounting.scalar import ScalarAccountant
 from dpframe.losses import PrivacyLoss, Pure
 
-ROUNDING = 1e-12  # far above the rounding of a few operations
+ROUNDING = 1e-12  # far above the rounding error of a few operations
 
 
 @attrs.frozen
@@ -30,12 +30,14 @@ class PureAccountant(ScalarAccountant):
         return None if pure is None else Fraction(pure.epsilon)
 
     def epsilon_of(self, total: Fraction, delta: float) -> float:
+        """The total, rounded up to a double."""
         rounded = float(total)
         return rounded if Fraction(rounded) >= total else math.nextafter(rounded, math.inf)
 
     def delta(self, losses: Sequence[PrivacyLoss], epsilon: float) -> float:
+        """(1 − e^(epsilon − total)) / (1 + e^−total), rounded up; 0 if epsilon is at least the total."""
         total = self.epsilon(losses, 0.0)
         if total <= epsilon:
             return 0.0
-        exact = -math.expm1(epsilon - total) / (1.0 + math.exp(-total))  # randomised response is the worst case
+        exact = -math.expm1(epsilon - total) / (1.0 + math.exp(-total))  # randomized response is the worst case
         return min(1.0, exact * (1.0 + ROUNDING))

@@ -1,4 +1,4 @@
-"""Accountants that add up one exact number per loss. Ledgers keep that number, since it outlives the losses."""
+"""Accountants that add up one exact number per loss. Ledgers store that number, which remains when losses are gone."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from dpframe.validators import check_delta
 
 
 class ScalarAccountant(Accountant):
-    """Composition by the sum of one cost per loss, without rounding."""
+    """Composition by an exact sum of one cost per loss."""
 
     @abstractmethod
     def cost(self, loss: PrivacyLoss) -> Fraction | None:
-        """What a loss adds to the sum, never too little; None where the loss cannot be composed here."""
+        """The term of a loss in the sum, never too small; None if this accountant cannot compose the loss."""
 
     @abstractmethod
     def epsilon_of(self, total: Fraction, delta: float) -> float:
-        """An epsilon for which everything that adds up to this total is (epsilon, delta)-private."""
+        """An epsilon for which any composition with this total is (epsilon, delta)-private."""
 
     def total(self, losses: Iterable[PrivacyLoss]) -> Fraction:
         """The sum of the costs."""
@@ -34,8 +34,10 @@ class ScalarAccountant(Accountant):
         return total
 
     def supports(self, loss: PrivacyLoss) -> bool:
+        """Whether the loss has a cost here."""
         return self.cost(loss) is not None
 
     def epsilon(self, losses: Sequence[PrivacyLoss], delta: float) -> float:
+        """The epsilon of the total cost at this delta."""
         check_delta(delta)
         return self.epsilon_of(self.total(losses), delta)

@@ -1,6 +1,6 @@
-"""Zero-concentrated differential privacy: rho adds up over losses of many kinds.
+"""Zero-concentrated differential privacy: rho adds up.
 
-The conversion to (epsilon, delta) is the one of Canonne, Kamath and Steinke 2020 (Proposition 12 with the Rényi curve
+The conversion to (epsilon, delta) is that of Canonne, Kamath and Steinke 2020 (Proposition 12 with the Rényi curve
 alpha · rho): for every alpha > 1,
 
     epsilon = alpha · rho + (ln(1/delta) + (alpha − 1) ln(1 − 1/alpha) − ln(alpha)) / (alpha − 1).
@@ -19,12 +19,12 @@ import attrs
 from dpframe.accounting.scalar import ScalarAccountant
 from dpframe.losses import ZCDP, PrivacyLoss
 
-ROUNDING = 1e-12  # far above the rounding of a handful of operations, far below anything of interest
+ROUNDING = 1e-12  # far above the rounding error of a few operations
 
 
 @attrs.frozen
 class ZcdpAccountant(ScalarAccountant):
-    """Composition of losses that are, or imply, concentrated differential privacy.
+    """Composition of losses that are, or imply, zero-concentrated differential privacy.
 
     >>> from dpframe.losses import Gaussian, Pure
     >>> round(ZcdpAccountant().epsilon([Gaussian(mu=0.1), Pure(epsilon=0.1)], delta=1e-6), 4)
@@ -35,10 +35,11 @@ class ZcdpAccountant(ScalarAccountant):
 
     def cost(self, loss: PrivacyLoss) -> Fraction | None:
         """rho."""
-        found = next((weaker for weaker in (loss, *loss.implies()) if isinstance(weaker, ZCDP)), None)
-        return None if found is None else Fraction(found.rho)
+        zcdp = next((weaker for weaker in (loss, *loss.implies()) if isinstance(weaker, ZCDP)), None)
+        return None if zcdp is None else Fraction(zcdp.rho)
 
     def epsilon_of(self, total: Fraction, delta: float) -> float:
+        """The smallest epsilon of the formula above over alpha, rounded up."""
         rho = _rounded_up(total)
         if rho == 0.0:
             return 0.0
@@ -48,6 +49,7 @@ class ZcdpAccountant(ScalarAccountant):
         return max(0.0, best * (1 + ROUNDING))
 
     def delta(self, losses: Sequence[PrivacyLoss], epsilon: float) -> float:
+        """The smallest delta of the same formula over alpha, rounded up."""
         rho = _rounded_up(self.total(losses))
         if rho == 0.0:
             return 0.0
@@ -60,7 +62,7 @@ def _credit(alpha: float) -> float:
 
 
 def _smallest(value: Callable[[float], float]) -> float:
-    """The least value over alpha > 1, searched on a logarithmic scale of alpha − 1."""
+    """The smallest value found over alpha > 1, searched on a logarithmic scale of alpha − 1."""
     from scipy.optimize import minimize_scalar
 
     def at(log_excess: float) -> float:
@@ -68,8 +70,8 @@ def _smallest(value: Callable[[float], float]) -> float:
 
     grid = [-18 + 0.5 * i for i in range(109)]
     start = min(range(1, len(grid) - 1), key=lambda i: at(grid[i]))
-    found = minimize_scalar(at, bounds=(grid[start - 1], grid[start + 1]), method="bounded", options={"xatol": 1e-10})
-    return min(float(found.fun), at(grid[start]))
+    best = minimize_scalar(at, bounds=(grid[start - 1], grid[start + 1]), method="bounded", options={"xatol": 1e-10})
+    return min(float(best.fun), at(grid[start]))
 
 
 def _rounded_up(total: Fraction) -> float:

@@ -1,1 +1,1 @@
-"""Plain text, tables and redaction: what is shown of an object, and how."""
+"""How objects are shown: plain text, tables, JSON and redaction."""

@@ -16,11 +16,11 @@ NOT_PRIVATE = "NOT PRIVATE"
 
 
 class Printable(ABC):
-    """Something with a rich rendering, from which plain text and HTML follow."""
+    """An object with a rich rendering, from which its plain text and HTML are made."""
 
     @abstractmethod
     def __rich__(self) -> RenderableType:
-        """The rendering."""
+        """The rendering of the object by rich."""
 
     def __str__(self) -> str:
         width = shutil.get_terminal_size((100, 24)).columns
@@ -34,7 +34,7 @@ class Printable(ABC):
 
     @property
     def _may_be_shown(self) -> bool:
-        """Whether anyone may see it; what is not for everyone says so in its repr."""
+        """Whether anyone may see the object; if not, its repr is marked NOT PRIVATE."""
         return bool(getattr(self, "shareable", True))
 
     def _repr_html_(self) -> str:
@@ -44,6 +44,7 @@ class Printable(ABC):
 
 
 def plain_console(width: int, *, no_color: bool = True, **settings: Any) -> Console:
+    """A console of this width without terminal control codes, and without color by default."""
     from rich.console import Console
 
     plain = no_color or "NO_COLOR" in os.environ

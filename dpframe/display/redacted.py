@@ -1,10 +1,10 @@
-"""Objects that can be named but not printed."""
+"""Objects whose repr shows no value."""
 
 from __future__ import annotations
 
 
 class Redacted:
-    """A private object that can be named but not printed."""
+    """An object that holds private data: its repr shows its type and no value."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: private>"

@@ -1,4 +1,4 @@
-"""Headings, labelled pairs and tables."""
+"""Headings, labeled pairs and tables."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 
-NARROW = 90  # below this many columns, tables give way to lists
+NARROW = 90  # in a terminal with fewer columns, tables are shown as lists of pairs
 
 
 def heading(text: str) -> RenderableType:
+    """A bold line."""
     from rich.text import Text
 
     return Text(text, style="bold")
 
 
-def pairs(labelled: dict[str, str]) -> RenderableType:
+def pairs(labeled: dict[str, str]) -> RenderableType:
     """Labels on the left, texts on the right."""
     from rich.table import Table
     from rich.text import Text
@@ -25,17 +26,18 @@ def pairs(labelled: dict[str, str]) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="cyan", no_wrap=True)
     grid.add_column(overflow="fold")
-    for label, text in labelled.items():
+    for label, text in labeled.items():
         grid.add_row(Text("  " + label), Text(text))
     return grid
 
 
 def sentence(caveat: str) -> str:
+    """The text as a sentence, with a capital and a period."""
     return f"{caveat[0].upper()}{caveat[1:]}."
 
 
 class table:  # noqa: N801 - a renderable that reads like a function
-    """Rows of labelled cells: a table where there is room, a list of pairs on a narrow terminal."""
+    """Rows of labeled cells: a table if there is room, lists of pairs on a narrow terminal."""
 
     def __init__(self, rows: list[dict[str, str]]) -> None:
         self.rows = rows

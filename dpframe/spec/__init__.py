@@ -1,1 +1,1 @@
-"""What a user declares: rows and columns, budgets, references, scenarios, models, and the bounds that are forecast."""
+"""What a user declares: rows, columns, budgets, references, scenarios and models; and the bounds of forecasts."""

@@ -1,4 +1,4 @@
-"""What an error forecast is made of: a scenario goes in, bounds come out."""
+"""Forecasts and bounds of an error, and the assumptions they rest on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ import attrs
 
 @attrs.frozen(kw_only=True)
 class Assumption:
-    """A condition under which a bound holds, and whether the scenario meets it."""
+    """A condition under which a bound holds, and whether the scenario meets it.
+
+    Args:
+        text: the condition in words.
+        holds: whether the scenario meets it.
+    """
 
     text: str
     holds: bool
@@ -20,16 +25,16 @@ class Bound:
     """One forecast or bound on the error of a result.
 
     Args:
-        name: the oracle's name for it.
-        value: in the norm itself, not squared; None where an assumption fails without which there is no number.
+        name: the name that the oracle gives it.
+        value: the norm itself, not squared; None if a failed assumption leaves no number.
         norm: which norm, of which difference.
         kind: a "forecast" is an expected size; "upper-mean", "upper-probability" and "lower" are proved; a "rate" is
             known up to a constant.
         explicit: whether every constant is known.
-        assumptions: what it rests on.
+        assumptions: the conditions under which it holds.
         citation: where it is proved.
         confidence: the probability with which an "upper-probability" bound or a simulated quantile covers the error.
-        interval: for a simulated figure, where the true one lies with 99 % confidence.
+        interval: a 99 % confidence interval for the true value of a simulated figure.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The privacy a user is willing to spend."""
+"""Privacy budgets: (epsilon, delta), in the worst case or under a model."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dpframe import validators
 from dpframe.losses import ModelBased, PrivacyLoss
 from dpframe.rounding import format_up
 
-LARGEST = 1e6  # nothing of that size protects anybody
+LARGEST = 1e6  # a larger epsilon protects nobody
 
 
 @attrs.frozen(kw_only=True)
 class Budget:
-    """An (epsilon, delta) guarantee: a promise when asked for, a fact when reported as spent.
+    """An (epsilon, delta) guarantee: the limit that a plan is given, or what its releases spend.
 
     Args:
         epsilon: how far one person may shift the odds of any outcome, on the log scale. A plan needs more than 0.
@@ -37,17 +37,17 @@ class Budget:
 
 
 NOT_WORST_CASE = "not a worst-case guarantee"
-"""What everything that rests on a model of the data has to say."""
+"""The caveat of every guarantee that rests on a model of the data."""
 
 
 @attrs.frozen(kw_only=True)
 class ModelBudget(Budget):
-    """What is spent where a release is private under a model of the data only: not a worst-case guarantee.
+    """The guarantee of releases that are private only under a model of the data: not a worst-case guarantee.
 
     Args:
         epsilon, delta: of all releases together, for data drawn from the model.
-        model: the model, by name.
-        failure: the probability with which even then the guarantee may fail.
+        model: the name of the model.
+        failure: the probability with which the guarantee may fail even under the model, as a formula.
 
     >>> print(ModelBudget(epsilon=1.0, delta=1e-6, model="spiked-covariance", failure="1/n"))
     epsilon=1, delta=1e-06 under the model spiked-covariance, except with probability 1/n: not a worst-case guarantee
@@ -58,7 +58,7 @@ class ModelBudget(Budget):
 
     @property
     def caveat(self) -> str:
-        """What a reader has to know first."""
+        """The caveat that a reader must see first."""
         return f"{NOT_WORST_CASE}: it holds for data drawn from the model {self._terms}"
 
     @property
@@ -70,10 +70,10 @@ class ModelBudget(Budget):
 
 
 def spent_by(losses: Iterable[PrivacyLoss], *, epsilon: float, delta: float) -> Budget:
-    """What these losses compose to, which says so where some of them hold under a model only."""
-    modelled = [loss for loss in losses if isinstance(loss, ModelBased)]
-    if not modelled:
+    """The composed guarantee of these losses: a :class:`ModelBudget` if one of them holds only under a model."""
+    model_based = [loss for loss in losses if isinstance(loss, ModelBased)]
+    if not model_based:
         return Budget(epsilon=epsilon, delta=delta)
-    models = dict.fromkeys(loss.model for loss in modelled)
-    failures = dict.fromkeys(loss.failure for loss in modelled)
+    models = dict.fromkeys(loss.model for loss in model_based)
+    failures = dict.fromkeys(loss.failure for loss in model_based)
     return ModelBudget(epsilon=epsilon, delta=delta, model=" and ".join(models), failure=" + ".join(failures))

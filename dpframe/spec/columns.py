@@ -18,8 +18,8 @@ from dpframe.lattice import FloatArray
 class Column:
     """A numeric column with a public range.
 
-    Values are clipped to [low, high] and mapped to [-1, 1]. A cell that is not finite takes ``missing`` where that is
-    given; otherwise its whole row contributes nothing.
+    Values are clipped to [low, high] and mapped to [-1, 1]. A cell that is not finite takes the value ``missing`` if it
+    is given; otherwise its whole row contributes nothing.
 
     Args:
         name: the column's name in tables; arrays are matched by position.
@@ -55,20 +55,22 @@ class Column:
 
     @property
     def middle(self) -> float:
+        """The middle of the range, mapped to 0."""
         return self.low + self.half_width
 
     @property
     def half_width(self) -> float:
+        """Half the width of the range, mapped to 1."""
         return (self.high - self.low) / 2
 
     @property
     def rate(self) -> float:
-        """What a distance from the middle is multiplied with: dividing by the half width would take three times as
-        long."""
+        """The reciprocal of the half width: multiplying by it is three times as fast as dividing."""
         return 1 / self.half_width
 
     @property
     def labels(self) -> tuple[str, ...]:
+        """The name of its one coordinate."""
         return (self.name,)
 
     def map(self, cells: NDArray[Any]) -> FloatArray:
@@ -85,8 +87,13 @@ class Column:
 class Category:
     """A column with a public list of levels, mapped to one 0/1 coordinate per level.
 
-    A cell that is none of the levels takes ``missing`` where that is given; otherwise its whole row contributes
-    nothing. So does a cell that is more than one of them: as doubles, 2⁵³ and 2⁵³ + 1 are the same number.
+    A cell that is none of the levels takes the value ``missing`` if it is given; otherwise its whole row contributes
+    nothing. The same holds for a cell that equals more than one level: as doubles, 2⁵³ and 2⁵³ + 1 are the same number.
+
+    Args:
+        name: the column's name in tables; arrays are matched by position.
+        levels: the possible values, known without looking at the data; all words or all numbers.
+        missing: the public level of a missing or unknown cell.
 
     >>> Category("sex", ["F", "M"]).labels
     ('sex=F', 'sex=M')
@@ -109,19 +116,21 @@ class Category:
 
     @property
     def labels(self) -> tuple[str, ...]:
+        """The names of its coordinates, one per level."""
         return tuple(f"{self.name}={level}" for level in self.levels)
 
     @property
     def is_text(self) -> bool:
+        """Whether the levels are words."""
         return isinstance(self.levels[0], str)
 
     def map(self, cells: NDArray[Any]) -> FloatArray:
         """One 0/1 coordinate per level, (rows, levels); NaN where a cell is unknown and has no public value."""
-        if cells.dtype.kind in "fb":  # levels are numbers, whatever the precision of the column
+        if cells.dtype.kind in "fb":  # compare with numeric levels in float64, whatever the precision of the column
             with np.errstate(over="ignore"):
                 cells = cells.astype(np.float64)
         indicators = np.stack([np.asarray(cells == level, dtype=np.float64) for level in self.levels], axis=1)
-        unknown = indicators.sum(axis=1) != 1.0  # two ones would be a row longer than it may be
+        unknown = indicators.sum(axis=1) != 1.0  # two ones would make the row longer than its bound
         fill = math.nan if self.missing is None else [float(level == self.missing) for level in self.levels]
         indicators[unknown] = fill
         return indicators

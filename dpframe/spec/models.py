@@ -1,4 +1,4 @@
-"""Models of the data that a user is willing to rest a guarantee on."""
+"""Models of the data that a user accepts as the basis of a guarantee."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from dpframe.losses import ModelBased, PrivacyLoss
 
 @attrs.frozen
 class Model:
-    """A model of the data, by name."""
+    """A model of the data.
+
+    Args:
+        name: the name of the model.
+    """
 
     name: str = attrs.field(validator=validators.text)
 
@@ -21,7 +25,7 @@ class Model:
 def model(name: str) -> Model:
     """A model to accept: ``dp.Plan(..., accept=[dp.model("spiked-covariance")])``.
 
-    A release whose guarantee holds for data drawn from a model only is refused unless its plan accepts that model.
+    A release whose guarantee holds only for data drawn from a model is refused unless its plan accepts that model.
 
     >>> model("spiked-covariance")
     Model(name='spiked-covariance')
@@ -30,7 +34,7 @@ def model(name: str) -> Model:
 
 
 def as_models(values: Any) -> Any:
-    """Models given by name, as plan files do, or as they are; anything else is left to be refused."""
+    """Convert names, as in plan files, to models; leave anything else unchanged, for the validator to refuse."""
     values = validators.as_tuple(values)
     if not isinstance(values, tuple):
         return values
@@ -38,7 +42,7 @@ def as_models(values: Any) -> Any:
 
 
 def check_accepted(step: str, losses: tuple[PrivacyLoss, ...], accepted: tuple[Model, ...]) -> None:
-    """Raise PlanError for a loss that holds under a model which the plan does not accept."""
+    """Raise PlanError if a loss holds only under a model that the plan does not accept."""
     for loss in losses:
         if isinstance(loss, ModelBased) and Model(loss.model) not in accepted:
             raise PlanError(

@@ -21,7 +21,8 @@ class Ref:
     """The result of an earlier step, by name.
 
     Args:
-        shape: of that result, as far as it is known; told to the checks of a step, and no part of a plan.
+        name: the name of the step.
+        shape: the shape of its result, as far as it is known; used by the checks of a step, and not part of a plan.
     """
 
     name: str
@@ -40,7 +41,7 @@ def ref(name: str) -> Ref:
 
 
 def input(*kinds: type[Kind], **field: Any) -> Any:
-    """Declare a field that takes an earlier result of one of these kinds, or such a value written in the plan."""
+    """Declare a field that takes an earlier result of one of these kinds, or a value of such a kind."""
 
     def convert(value: Any) -> Any:
         if isinstance(value, str):
@@ -60,7 +61,7 @@ def inputs(owner: Any) -> Iterator[tuple[str, tuple[type[Kind], ...], Any]]:
 
 
 def shape_of(value: Any) -> Shape | None:
-    """The shape of an input, be it a value or a reference; None where it is not known before the run.
+    """The shape of an input, a value or a reference; None if it is not known before the run.
 
     >>> shape_of(Subspace([[1.0], [0.0]]))
     (2, 1)
@@ -81,18 +82,18 @@ def resolve(owner: T, values: Mapping[str, Kind]) -> T:
 
 
 def with_shapes(owner: T, shapes: Mapping[str, Shape | None]) -> T:
-    """The same object with references that tell the shapes of what they refer to."""
+    """The same object with known shapes added to its references."""
     return _replaced(owner, lambda reference: attrs.evolve(reference, shape=shapes[reference.name]))
 
 
 def _replaced(owner: T, by: Callable[[Ref], Any]) -> T:
-    found = {name: by(value) for name, _, value in inputs(owner) if isinstance(value, Ref)}
-    return attrs.evolve(owner, **found) if found else owner  # type: ignore[misc]
+    replaced = {name: by(value) for name, _, value in inputs(owner) if isinstance(value, Ref)}
+    return attrs.evolve(owner, **replaced) if replaced else owner  # type: ignore[misc]
 
 
 def check_kinds(owner: Any, described: str, known: Mapping[str, type[Kind]]) -> dict[str, type[Kind]]:
-    """The kinds of an object's inputs; raises PlanError for a reference that is missing or does not fit."""
-    found: dict[str, type[Kind]] = {}
+    """The kinds of an object's inputs, by field; raises PlanError if one is missing or of the wrong kind."""
+    input_kinds: dict[str, type[Kind]] = {}
     for field, kinds, value in inputs(owner):
         if value is None:
             if attrs.fields_dict(type(owner))[field].default is None:
@@ -111,13 +112,13 @@ def check_kinds(owner: Any, described: str, known: Mapping[str, type[Kind]]) -> 
         if not issubclass(kind, kinds):
             hint = _hint(kind, kinds)
             raise PlanError(f"{described} needs {titles(kinds)} in {field}=, but {source} {kind.title}.{hint}")
-        found[field] = kind
-    return found
+        input_kinds[field] = kind
+    return input_kinds
 
 
 def _hint(kind: type[Kind], wanted: tuple[type[Kind], ...]) -> str:
     if issubclass(kind, AugmentedMoment):
-        return ' Centre it first: dp.derive("covariance", "covariance", of=...).'
+        return ' Center it first: dp.derive("covariance", "covariance", of=...).'
     if AugmentedMoment in wanted:
         return " Say dp.Rows(..., center=True) to release one."
     if issubclass(kind, ComplexSubspace) and Subspace in wanted:

@@ -1,4 +1,4 @@
-"""What a user promises about the rows: everything public that sensitivities and units follow from."""
+"""The public promise about the rows, which determines sensitivities and units."""
 
 from __future__ import annotations
 
@@ -27,20 +27,21 @@ def _usable_norm(norm: Any) -> bool:
 class Rows:
     """The public promise about the data, from which every sensitivity follows.
 
-    Nothing here is ever read off the data.
+    No part of it is computed from the data.
 
     Args:
         neighbors: "add-remove" (one person's rows are present or not; the number of rows is private) or "replace"
             (one person's rows are exchanged for as many others; the number of rows is public). Mandatory.
-        norm: rows longer than this are scaled down to it. With columns it is √(number of columns) unless given, which
-            no mapped row exceeds. ``dp.ref("radius")`` takes the released result of an earlier step instead.
+        norm: rows longer than this are scaled down to it. With columns the default is √(number of columns), which no
+            mapped row exceeds. ``dp.ref("radius")`` takes the released result of an earlier step instead.
         columns: public ranges and levels; without them, rows are arrays of plain numbers.
         center: adds a constant coordinate, so that count, mean and covariance come out of one release.
-        contributions: the most rows any one person has; with ``person``, the most that count.
-        person: the name of a column of ids, integers or text, that tells who a row belongs to. It is read beside the
-            columns and is no coordinate. Of each person the first ``contributions`` rows count, in the order of the
-            source; others, and rows without an id, contribute nothing. Without it ``contributions`` is a promise.
-        dim: the number of coordinates, needed only where neither columns nor the source tell it.
+        contributions: the largest number of rows of any one person; with ``person``, the largest number that count.
+        person: the name of a column of ids, integers or text, that identifies the person of each row. It is read in
+            addition to the columns and is not a coordinate. The first ``contributions`` rows of each person count, in
+            the order of the source; others, and rows without an id, contribute nothing. Without ``person``,
+            ``contributions`` is a promise.
+        dim: the number of coordinates, needed only if neither columns nor the source determine it.
 
     >>> Rows(norm=1.0, neighbors="add-remove").length
     1.0
@@ -56,10 +57,10 @@ class Rows:
 
     def __attrs_post_init__(self) -> None:
         if self.neighbors not in NEIGHBORS:
-            said = "nothing was said" if self.neighbors is None else f"got {self.neighbors!r}"
+            got = "none was given" if self.neighbors is None else f"got {self.neighbors!r}"
             raise PlanError(
                 f"Rows.neighbors must be 'add-remove' (the number of rows is private) or 'replace' (it is public); "
-                f"{said}. The guarantee has no meaning without it."
+                f"{got}. The guarantee has no meaning without it."
             )
         if self.norm is None and self.columns is None:
             raise PlanError(
@@ -100,7 +101,7 @@ class Rows:
             )
         if any(column.name == person for column in self.columns):
             raise PlanError(
-                f"Rows.person={person!r} is one of Rows.columns; an id tells who a row belongs to and is not "
+                f"Rows.person={person!r} is one of Rows.columns; an id identifies the person of a row and is not "
                 "released. Leave it out of the columns."
             )
 
@@ -112,18 +113,18 @@ class Rows:
         if self.norm is not None:
             return self.norm
         assert self.columns is not None  # by the check at construction
-        return math.sqrt(len(self.columns))  # each column contributes at most 1, one-hot or not
+        return math.sqrt(len(self.columns))  # each column contributes at most 1, numeric or one-hot
 
     @property
     def known_dim(self) -> int:
-        """The number of coordinates, without the constant one."""
+        """The number of coordinates, without the constant one; raises PlanError if it is not known yet."""
         if self.dim is None:
             raise PlanError("the dimension of the rows is not known yet; say dp.Rows(..., dim=...).")
         return self.dim
 
     @property
     def width(self) -> int:
-        """The number of integer coordinates: one more than the dimension where the plan is centred."""
+        """The number of integer coordinates: one more than the dimension if the plan is centered."""
         return self.known_dim + self.center
 
     @property
@@ -133,16 +134,16 @@ class Rows:
 
     @property
     def constant(self) -> int:
-        """The constant coordinate of centred rows, in lattice steps.
+        """The constant coordinate of centered rows, in lattice steps.
 
-        A larger constant costs sensitivity, a smaller one precision of the mean. For the covariance the best square is
-        near R²/√(4d); the nearest power of two keeps every formula exact.
+        A larger constant increases the sensitivity; a smaller one makes the mean less precise. For the covariance the
+        best square is near R²/√(4d); a power of two near its root keeps every formula exact.
         """
         return lattice.RADIUS >> round(math.log2(4 * self.known_dim) / 4)
 
     @property
     def axes(self) -> Axes | None:
-        """Names and units of the coordinates."""
+        """Names and units of the coordinates; None without columns."""
         if self.columns is None:
             return None
         axes = Axes.empty()
@@ -156,11 +157,11 @@ class Rows:
 
     @property
     def released_norm(self) -> str | None:
-        """The name of the step that releases the norm, where one does."""
+        """The name of the step that releases the norm, or None."""
         return self.norm.name if isinstance(self.norm, Ref) else None
 
     def with_released_norm(self, values: Mapping[str, Kind]) -> Rows:
-        """The same promise with the norm that a step released, once it has."""
+        """The same promise with the released norm, if it is among the values."""
         name = self.released_norm
         return self if name is None or name not in values else attrs.evolve(self, norm=float(values[name].array))
 

@@ -14,11 +14,7 @@ from dpframe.kinds import Spectrum
 from dpframe.lattice import FloatArray
 
 SOURCES = ("assumed", "released", "true")
-
-
 MODELS = ("gaussian", "spiked")
-
-
 SPIKED = ("rank", "spike", "noise")
 
 
@@ -36,16 +32,16 @@ class Scenario:
 
     Args:
         dim: the number of coordinates.
-        spectrum: eigenvalues of the second moment Σ x xᵀ (not divided by the number of rows), from the largest.
+        spectrum: eigenvalues of the second moment Σ x xᵀ (not divided by the number of rows), in descending order.
         n: the number of rows.
         source: where the figures come from: "assumed" (a guess, or public knowledge), "released" (by an earlier private
-            release) or "true" (read off the data). What follows from the true ones is itself private: it is shown only
-            as a diagnostic that is asked for by name, and no plan may be chosen by it.
+            release) or "true" (computed from the data). Whatever follows from true figures is confidential: it is shown
+            only as a diagnostic that is requested by name, and no plan may be chosen by it.
         model: how rows are distributed: "gaussian" (normal, with the covariance spectrum/n) or "spiked" (normal, with
-            the covariance spike + noise in `rank` directions and noise in all others). Without one, rows are not
-            simulated, and nothing is said of what scaling down long rows does. Coordinates of categories are normal
-            too: what is made up has the covariance, not the levels.
-        rank, spike, noise: of the spiked model.
+            the covariance spike + noise in `rank` directions and noise in all others). Without a model, rows are not
+            simulated, and forecasts ignore the effect of scaling down long rows. Coordinates of categories are normal
+            too: simulated rows have the covariance, not the levels.
+        rank, spike, noise: parameters of the spiked model.
 
     >>> Scenario(dim=3, n=100, model="spiked", rank=1, spike=9.0, noise=1.0).eigenvalues
     array([1000.,  100.,  100.])
@@ -70,12 +66,12 @@ class Scenario:
         self._check_spiked()
 
     def __repr__(self) -> str:
-        """What was given; of figures read off the data, only which."""
+        """The given arguments; figures computed from the data are replaced by '...'."""
         given = {field.name: getattr(self, field.name) for field in attrs.fields(Scenario)}
-        told = {name: repr(value) for name, value in given.items() if value is not None}
+        shown = {name: repr(value) for name, value in given.items() if value is not None}
         if self.source == "true":
-            told = {name: text if name in ("dim", "source", "model") else "..." for name, text in told.items()}
-        return f"Scenario({', '.join(f'{name}={text}' for name, text in told.items())})"
+            shown = {name: text if name in ("dim", "source", "model") else "..." for name, text in shown.items()}
+        return f"Scenario({', '.join(f'{name}={text}' for name, text in shown.items())})"
 
     def _check_spiked(self) -> None:
         given = [name for name in SPIKED if getattr(self, name) is not None]
@@ -93,26 +89,26 @@ class Scenario:
 
     @cached_property
     def eigenvalues(self) -> FloatArray | None:
-        """The spectrum, given or from the model; None where neither says."""
+        """The spectrum, given or from the spiked model; None if there is neither."""
         if self.model == "spiked":
             n, spike, noise = (float(getattr(self, name)) for name in ("n", "spike", "noise"))
-            found = np.full(self.dim, n * noise)
-            found[: self.rank] += n * spike
-            found.setflags(write=False)
-            return found
+            spectrum = np.full(self.dim, n * noise)
+            spectrum[: self.rank] += n * spike
+            spectrum.setflags(write=False)
+            return spectrum
         return None if self.spectrum is None else self.spectrum.array
 
     def with_rows(self, n: int) -> Scenario:
-        """The same population with another number of rows: the spectrum grows with them."""
+        """The same population with another number of rows: the spectrum is scaled in proportion."""
         if self.n is None:
             raise PlanError("a scenario without n= cannot be scaled to another number of rows.")
         spectrum = None if self.spectrum is None else self.spectrum.array * (n / self.n)
         return attrs.evolve(self, n=n, spectrum=spectrum)
 
     def refuse_true(self, what: str) -> None:
-        """Raise PlanError where a choice would depend on the data."""
+        """Raise PlanError if the figures come from the data: a choice by them would depend on it."""
         if self.source == "true":
             raise PlanError(
-                f"{what} cannot use a scenario with source='true': what is chosen by the data tells of the data, and "
-                "that is not paid for. Assume a spectrum, or release one (laplace-eigenvalues)."
+                f"{what} cannot use a scenario with source='true': a choice that depends on the data reveals "
+                "something about it, which no budget pays for. Assume a spectrum, or release one (laplace-eigenvalues)."
             )

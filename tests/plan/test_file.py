@@ -261,7 +261,7 @@ BAD = [
     ('of = {ref = "moment"}', "of = 1979-05-27", r"line 27 \(steps\[1\]\)"),
     ('of = {ref = "moment"}', "weight = 1\nof = 'moment'", r"line 30 \(steps\[1\].weight\): a derived result is free"),
     ('of = "covariance"', 'of = "components"', r"step 'components' refers to 'components'"),
-    ('of = "covariance"', 'of = "moment"', r"step 'components' needs a Hermitian matrix .*Centre it first"),
+    ('of = "covariance"', 'of = "moment"', r"step 'components' needs a Hermitian matrix .*Center it first"),
     ("k = 2", "k = 4", r"step 'components': k=4 is more than the 3 coordinates"),
     ("k = 2", "k = 2.5", r"line 32 \(steps\[2\]\): TopSubspace.k must be a positive integer"),
     ("k = 2", "k = true", r"line 32 \(steps\[2\]\): TopSubspace.k must be a positive integer"),

@@ -116,7 +116,7 @@ def test_plans_are_frozen_values() -> None:
 
 def test_centred_plans_refuse_components_until_centred() -> None:
     centred = dp.Rows(norm=1.0, neighbors="replace", center=True)
-    with pytest.raises(dp.PlanError, match=r"needs a Hermitian matrix.*gives an augmented moment.*Centre it first"):
+    with pytest.raises(dp.PlanError, match=r"needs a Hermitian matrix.*gives an augmented moment.*Center it first"):
         plan(dp.release("moment", "gaussian"), dp.derive("u", "top-subspace", of="moment", k=1), rows=centred)
     good = plan(
         dp.release("moment", "gaussian"),

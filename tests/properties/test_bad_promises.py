@@ -8,7 +8,7 @@ import dpframe.plugin as dp
 from tests.support.refusals import INFINITY, NAN, Watch, check_refused, rows
 
 BAD_PROMISES = [
-    pytest.param(lambda: dp.Rows(norm=1.0), ("'add-remove'", "'replace'", "nothing was said"), id="no neighbors"),
+    pytest.param(lambda: dp.Rows(norm=1.0), ("'add-remove'", "'replace'", "none was given"), id="no neighbors"),
     pytest.param(lambda: rows(neighbors="swap"), ("'add-remove'", "'replace'", "'swap'"), id="unknown neighbors"),
     pytest.param(lambda: rows(neighbors=1), ("'add-remove'", "'replace'", "got 1"), id="neighbors not a word"),
     pytest.param(lambda: dp.Rows(neighbors="replace"), ("norm=", "columns="), id="neither norm nor columns"),
