@@ -124,6 +124,6 @@ def test_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_no_listener() -> None:
     with pytest.raises(
-        dp.PlanError, match="progress must be True, for a bar, or a function of a dp.Progress; got 'bar'"
+        dp.PlanError, match=r"progress must be True, for a bar, or a function of a dp\.Progress; got 'bar'"
     ):
         plan("replace").run({"age": np.zeros(COUNT)}, progress="bar")  # type: ignore[arg-type]
