@@ -1,1 +1,1 @@
-"""From blocks of raw rows to exact integer totals of statistics. Nothing here is shown when printed."""
+"""Blocks of raw rows to exact integer totals of statistics. No object of this package shows data when printed."""

@@ -1,4 +1,4 @@
-"""Some rows, as a statistic sees them. Nothing here shows a value when printed."""
+"""Chunks: the rows that a statistic sees at a time. They show no value when printed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpframe.spec.rows import Rows
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """A view that cannot be written to: what one statistic or mechanism is shown, others are shown too."""
+    """A view that cannot be written to: several statistics and mechanisms share the same array."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -24,13 +24,13 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 @attrs.frozen(repr=False, eq=False)
 class Chunk(Redacted):
-    """Some rows, mapped to coordinates, for a statistic to look at.
+    """Some rows, mapped to coordinates, from which a statistic is computed.
 
-    Subclasses come to the same coordinates and integers in faster ways.
+    Subclasses compute the same coordinates and integers faster.
 
     Args:
         rows: the promise, with its dimension known.
-        values: (rows, dim), NaN in rows that contribute nothing.
+        values: the coordinates, (rows, dim); NaN in rows that contribute nothing.
     """
 
     rows: Rows
@@ -41,24 +41,24 @@ class Chunk(Redacted):
     def __len__(self) -> int:
         return len(self.values)
 
-    # Not functools.cached_property: in Python 3.11 it holds one lock for all chunks, so that workers would take turns.
+    # Not functools.cached_property: in Python 3.11 it has one lock for all chunks, which would serialize the workers.
 
     @property
     def values(self) -> NDArray[Any]:
         """The coordinates, neither clipped to the norm nor rounded; NaN in rows that contribute nothing."""
         if self._values is None:
             object.__setattr__(self, "_values", read_only(self._coordinates()))
-        assert self._values is not None  # by now
+        assert self._values is not None  # set above
         return self._values
 
     def integers(self) -> FloatArray:
-        """Lattice rows of length at most RADIUS, followed by the constant coordinate where the plan is centered.
+        """Lattice rows of length at most RADIUS, followed by the constant coordinate if the plan is centered.
 
-        They are computed once, for all statistics that look at these rows, and cannot be written to.
+        They are computed once for all statistics, and cannot be written to.
         """
         if self._integers is None:
             object.__setattr__(self, "_integers", read_only(self._to_lattice()))
-        assert self._integers is not None  # by now
+        assert self._integers is not None  # set above
         return self._integers
 
     def add_gram(self, total: IntArray) -> None:
@@ -71,8 +71,8 @@ class Chunk(Redacted):
         return self.values if keep.all() else self.values[keep]
 
     def _coordinates(self) -> NDArray[Any]:
-        found: NDArray[Any] = self._given
-        return found
+        values: NDArray[Any] = self._given
+        return values
 
     def _to_lattice(self) -> FloatArray:
         return rounded(self.rows, self.values, Scratch())
@@ -80,11 +80,11 @@ class Chunk(Redacted):
 
 @attrs.frozen(repr=False, eq=False)
 class MappedChunk(Chunk):
-    """Rows that NumPy mapped.
+    """Rows mapped by NumPy.
 
     Args:
-        scratch: where their integers are held, until the next rows.
-        within: whether every row is known to be finite and no longer than the promise says.
+        scratch: holds their integers, until the next chunk.
+        within: whether every row is known to be finite and no longer than the promise states.
     """
 
     scratch: Scratch = attrs.field(kw_only=True)
@@ -95,7 +95,7 @@ class MappedChunk(Chunk):
 
 
 def rounded(rows: Rows, values: NDArray[Any], scratch: Scratch, *, within: bool = False) -> FloatArray:
-    """Coordinates as integer rows, with the constant coordinate where there is one."""
+    """Coordinates rounded to integer rows, with the constant coordinate if there is one."""
     dim = rows.known_dim
     integers = scratch.integers(len(values), rows, by_columns=values.flags.fnc)
     _, lost = lattice.integer_rows(values, rows.length, integers[:, :dim], within=within)
@@ -104,7 +104,7 @@ def rounded(rows: Rows, values: NDArray[Any], scratch: Scratch, *, within: bool 
 
 
 def set_constant(rows: Rows, integers: FloatArray, lost: NDArray[np.bool_] | None) -> None:
-    """Write the constant coordinate of centered rows: zero in rows that contribute nothing."""
+    """Write the constant coordinate of centered rows: 0 in rows that contribute nothing."""
     if rows.center:
         integers[:, -1] = rows.constant
         if lost is not None:

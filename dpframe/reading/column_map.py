@@ -1,12 +1,12 @@
-"""Raw rows to coordinates, many cells at a time.
+"""The map of columns: raw cells to coordinates, many cells at a time.
 
-:meth:`dpframe.Column.map` says what becomes of a cell. Here the same numbers are computed for all numeric columns of a
-tile at once, in as few passes as NumPy allows. A cell x goes to f(x) = (x − middle) · rate, and both roundings are
-monotone, so that f(clip(x, low, high)) = clip(f(x), f(low), f(high)): clipping may come last, and is left out where the
+:meth:`dpframe.Column.map` defines the coordinate of a cell. Here the same numbers are computed for all numeric columns
+of a tile at once, in as few passes as NumPy allows. A cell x is mapped to f(x) = (x − middle) · rate. Both roundings
+are monotone, so f(clip(x, low, high)) = clip(f(x), f(low), f(high)): clipping may come last, and is left out if the
 smallest and the largest cell of a column lie in its range.
 
-Large data goes through compiled code (`dpframe.reading.kernels`) to lattice integers at once, which are the same bit by
-bit, in 16 bits where they fit (`dpframe.reading.int16`).
+For large data, compiled kernels (`dpframe.reading.kernels`) map cells to lattice integers directly: the same integers
+bit for bit, in 16 bits where they fit (`dpframe.reading.int16`).
 """
 
 from __future__ import annotations
@@ -33,20 +33,21 @@ from dpframe.spec.rows import Rows
 Raw = NDArray[Any] | Mapping[str, NDArray[Any]]
 
 Rounder = Callable[[slice, NDArray[Any]], bool]
-"""Fills strips with the coordinates of some rows, in lattice steps and rounded, and with zeros behind them; tells
-whether no row is lost, which may have any integers."""
+"""Writes the coordinates of a tile of rows, in lattice steps and rounded, to an array (coordinates, rows), with zeros
+after the last row. Returns whether no row is lost; the integers of a lost row are arbitrary."""
 
 
 @attrs.frozen(eq=False)
 class _Numbers:
-    """Numeric columns that stand side by side: the map of their cells, and where it needs no clipping."""
+    """Adjacent numeric columns: the map of their cells, and where it needs no clipping."""
 
-    columns: FloatArray  # a row of each: middle, rate, and the images of low, of high and of a missing cell
-    low: FloatArray  # cells from low to high need none
+    columns: FloatArray  # for each a row: middle, rate, and the images of low, of high and of a missing cell
+    low: FloatArray  # cells from low to high need no clipping
     high: FloatArray
 
     @classmethod
     def of(cls, columns: Sequence[Column]) -> _Numbers:
+        """The map of these columns."""
         low, high, middle, rate = np.array([(each.low, each.high, each.middle, each.rate) for each in columns]).T
         ends = np.array([each.map(np.array([each.low, each.high, np.nan]))[:, 0] for each in columns])
         rounded = ((low - middle) * rate < ends[:, 0]) | ((high - middle) * rate > ends[:, 1])
@@ -57,11 +58,11 @@ class _Numbers:
         )
 
     def fill(self, values: FloatArray, cells: Sequence[NDArray[Any]]) -> bool:
-        """The coordinates of these cells, a row of ``values`` for each column; whether all of them are numbers."""
+        """Write the coordinates of these cells, a row of ``values`` for each column; return whether none is NaN."""
         complete = True
-        for target, found in zip(values, cells, strict=True):
-            target[...] = found  # and the cells are not looked at again: somebody may write to them
-        least, most = values.min(axis=1), values.max(axis=1)  # not a number where one of the cells is none
+        for target, column in zip(values, cells, strict=True):
+            target[...] = column  # cells are read once: another thread may write to them
+        least, most = values.min(axis=1), values.max(axis=1)  # NaN if one of the cells is
         unknown = np.flatnonzero(~(np.isfinite(least) & np.isfinite(most))).tolist()
         lost = {i: ~np.isfinite(values[i]) for i in unknown}
         values -= self.columns[:, :1]
@@ -79,14 +80,16 @@ class _Numbers:
         return complete
 
     def rounder(self, cells: Sequence[NDArray[Any]], scale: float, kernels: Any) -> Rounder:
-        """Rounds the same coordinates by compiled code."""
-        whole = _Strips.of(cells) if all(map(_is_plain, cells)) else None
+        """A rounder of the same coordinates by a kernel."""
+        whole = _ColumnPointers.of(cells) if all(map(_is_plain, cells)) else None
 
         def round_some(tile: slice, integers: NDArray[Any]) -> bool:
-            found, some = (whole, tile) if whole else (_Strips.of([each[tile] for each in cells]), slice(None))
+            pointers, some = (
+                (whole, tile) if whole else (_ColumnPointers.of([each[tile] for each in cells]), slice(None))
+            )
             columns = self.columns if integers.dtype == np.float64 else np.nan_to_num(self.columns, nan=0.0)
             public = np.isfinite(self.columns[:, 4])
-            complete: bool = kernels.round_strips(*found.at(some), columns, public, scale, integers)
+            complete: bool = kernels.round_columns(*pointers.at(some), columns, public, scale, integers)
             return complete
 
         return round_some
@@ -94,46 +97,47 @@ class _Numbers:
     def lost(self, cells: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
         """Rows with a cell that is not finite and has no public value."""
         lost = np.zeros(len(cells[0]), dtype=np.bool_)
-        for found, column in zip(cells, self.columns, strict=True):
+        for values, column in zip(cells, self.columns, strict=True):
             if math.isnan(column[4]):
-                lost |= _not_finite(found)
+                lost |= _not_finite(values)
         return lost
 
 
 def _not_finite(cells: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which cells are no finite doubles."""
+    """Which cells are not finite as doubles."""
     with np.errstate(over="ignore"):
         return ~np.isfinite(np.asarray(cells, dtype=np.float64))
 
 
 @attrs.frozen(eq=False)
-class _Strips:
-    """Cells by their addresses, which are good as long as this lives."""
+class _ColumnPointers:
+    """The addresses of columns, valid as long as this object lives: it holds a reference to the cells."""
 
     cells: list[NDArray[Any]]
     addresses: NDArray[np.uint64]
-    sizes: NDArray[np.uint64]
+    itemsizes: NDArray[np.uint64]
 
     @classmethod
-    def of(cls, cells: Sequence[NDArray[Any]]) -> _Strips:
-        kept = [found if _is_plain(found) else int16.made_plain(found) for found in cells]
-        addresses = [found.__array_interface__["data"][0] for found in kept]
-        sizes = [found.itemsize for found in kept]
-        return cls(kept, np.array(addresses, dtype=np.uint64), np.array(sizes, dtype=np.uint64))
+    def of(cls, cells: Sequence[NDArray[Any]]) -> _ColumnPointers:
+        """The addresses of these columns, copied where a kernel cannot read them."""
+        plain = [column if _is_plain(column) else int16.made_plain(column) for column in cells]
+        addresses = [column.__array_interface__["data"][0] for column in plain]
+        itemsizes = [column.itemsize for column in plain]
+        return cls(plain, np.array(addresses, dtype=np.uint64), np.array(itemsizes, dtype=np.uint64))
 
     def at(self, tile: slice) -> tuple[NDArray[np.uint64], NDArray[np.bool_], int]:
-        """The addresses of some cells, which of them are in single precision, and how many there are."""
+        """For a tile: the addresses of its columns, which of them are in single precision, and the number of rows."""
         start, stop, _ = tile.indices(len(self.cells[0]))
-        return self.addresses + np.uint64(start) * self.sizes, self.sizes == 4, stop - start
+        return self.addresses + np.uint64(start) * self.itemsizes, self.itemsizes == 4, stop - start
 
 
 def _is_plain(cells: NDArray[Any]) -> bool:
-    """Whether the cells of a column are as compiled code takes them."""
+    """Whether the kernels can read the cells of a column."""
     return int16.is_plain(cells) and cells.flags.c_contiguous
 
 
 def _level_rounder(category: Category, cells: NDArray[Any], scale: float) -> Rounder:
-    """The same for the coordinates of a category, by NumPy."""
+    """A rounder of the coordinates of a category, by NumPy."""
 
     def round_some(tile: slice, integers: NDArray[Any]) -> bool:
         values = category.map(cells[tile]).T
@@ -147,23 +151,24 @@ def _level_rounder(category: Category, cells: NDArray[Any], scale: float) -> Rou
     return round_some
 
 
-_AS_IT_IS = (0.0, 1.0, -1.0, 1.0, math.nan)
+_IDENTITY = (0.0, 1.0, -1.0, 1.0, math.nan)
 
 
 @attrs.frozen(eq=False)
 class ColumnMap:
-    """Tables, or arrays with as many columns as were declared, to coordinates."""
+    """Maps tables, or arrays with as many columns as were declared, to coordinates."""
 
     rows: Rows
     names: tuple[str, ...]
-    parts: tuple[tuple[slice, slice, _Numbers | Category], ...]  # which columns, the coordinates they make, and how
-    images: FloatArray  # the map of each coordinate, as for numbers; indicators of levels are mapped to themselves
+    parts: tuple[tuple[slice, slice, _Numbers | Category], ...]  # which columns, their coordinates, and the map
+    images: FloatArray  # for each coordinate a row as in _Numbers.columns; the identity for indicators of levels
     scratch: Scratch
     kind: KernelKind | None
     expected: int
 
     @classmethod
     def of(cls, rows: Rows, columns: Sequence[Column | Category], scratch: Scratch, expected: int) -> ColumnMap:
+        """The map of declared columns; for the arguments see `dpframe.reading.mapper.mapper`."""
         parts: list[tuple[slice, slice, _Numbers | Category]] = []
         start = dim = 0
         while start < len(columns):
@@ -178,12 +183,13 @@ class ColumnMap:
             parts.append((slice(start, stop), slice(dim, dim + width), part))
             start, dim = stop, dim + width
         images = np.vstack(
-            [part.columns if isinstance(part, _Numbers) else [_AS_IT_IS] * len(part.levels) for _, _, part in parts]
+            [part.columns if isinstance(part, _Numbers) else [_IDENTITY] * len(part.levels) for _, _, part in parts]
         )
         names = tuple(column.name for column in columns)
         return cls(rows, names, tuple(parts), images, scratch, kernel_loader.kernel_kind(rows), expected)
 
     def __call__(self, raw: Raw) -> Iterator[Chunk]:
+        """The chunks of a block of raw rows."""
         if not isinstance(raw, np.ndarray):
             yield from self._block([raw[name] for name in self.names])
         elif raw.strides[0] == raw.itemsize:
@@ -193,7 +199,7 @@ class ColumnMap:
                 yield from self._block(list(np.ascontiguousarray(raw[tile].T)))
 
     def _block(self, cells: Sequence[NDArray[Any]]) -> Iterator[Chunk]:
-        """The chunks of a block of columns."""
+        """The chunks of a block, given as columns."""
         count, dim = len(cells[0]), self.rows.known_dim
         if len(cells) != len(self.names):
             raise IndexError(f"a block of {len(cells)} columns, where {len(self.names)} were promised")
@@ -212,48 +218,52 @@ class ColumnMap:
     def _kernel_chunk(
         self, cells: Sequence[NDArray[Any]], tile: slice, rounders: Sequence[tuple[slice, Rounder]], kernels: Any
     ) -> Chunk:
-        """Some rows by compiled code."""
+        """A tile of rows, mapped by a kernel."""
         if self.kind is KernelKind.NORMED_COLUMNS:
             return NormedChunk(self.rows, self, cells, tile, rounders=rounders, add_columns=kernels.add_columns)
         if self.kind is KernelKind.INT16_COLUMNS:
             count = tile.stop - tile.start
-            strips = int16.strips_for(count, self.rows, self.scratch)
-            complete = min(rounder(tile, strips[here]) for here, rounder in rounders)
+            transposed = int16.transposed_buffer(count, self.rows, self.scratch)
+            complete = min(rounder(tile, transposed[here]) for here, rounder in rounders)
             if not complete:
-                strips[:, :count][:, self._lost(cells, tile)] = 0
+                transposed[:, :count][:, self._lost(cells, tile)] = 0
             return Int16Chunk(
-                self.rows, self, cells, tile, integer_rows=int16.Int16Rows(strips, count, self.rows, kernels.add_strips)
+                self.rows,
+                self,
+                cells,
+                tile,
+                integer_rows=int16.Int16Rows(transposed, count, self.rows, kernels.add_int16_columns),
             )
         steps, complete = self.in_steps(tile, rounders)
         return RoundedChunk(self.rows, self, cells, tile, steps=steps, within=self._within(complete))
 
     def in_steps(self, tile: slice, rounders: Sequence[tuple[slice, Rounder]]) -> tuple[FloatArray, bool]:
-        """Room for the integers of some rows, with their coordinates in steps, rounded; and whether none is lost."""
+        """A buffer for integer rows, with the coordinates in lattice steps, rounded; and whether no row is lost."""
         steps = self.scratch.integers(tile.stop - tile.start, self.rows, by_columns=True)
         return steps, min(rounder(tile, steps.T[here]) for here, rounder in rounders)
 
     def add_gram(self, cells: Sequence[NDArray[Any]], compiled: Any, total: IntArray) -> None:
-        """Add the Gram matrix of some rows, scaled down to a norm beside the columns."""
-        strips: list[NDArray[Any]] = []
+        """Add the Gram matrix of some rows, scaled down to the norm, by the kernel ``compiled``."""
+        columns: list[NDArray[Any]] = []  # one for each coordinate
         for which, _, part in self.parts:
             if isinstance(part, Category):
-                strips += list(np.ascontiguousarray(part.map(cells[which.start]).T))
+                columns += list(np.ascontiguousarray(part.map(cells[which.start]).T))
             else:
-                strips += cells[which]
-        found = _Strips.of(strips)
+                columns += cells[which]
+        pointers = _ColumnPointers.of(columns)
 
-        def values(aside: IntArray) -> FloatArray:
-            return self.coordinates([column[aside] for column in cells], slice(None), "rows aside")[0]
+        def values(indices: IntArray) -> FloatArray:
+            return self.coordinates([column[indices] for column in cells], slice(None), "skipped rows")[0]
 
-        add = partial(compiled, *found.at(slice(None)), self.images)
-        int16.add_but_some(add, len(cells[0]), self.rows, values, total)
+        add = partial(compiled, *pointers.at(slice(None)), self.images)
+        int16.add_gram_with_fallback(add, len(cells[0]), self.rows, values, total)
 
     def coordinates(
         self, cells: Sequence[NDArray[Any]], tile: slice, use: str = "coordinates"
     ) -> tuple[FloatArray, bool]:
-        """Coordinates of some rows, in memory that is kept for a use, and whether all of them are numbers."""
+        """Coordinates of some rows, in the scratch buffer of this use, and whether none is NaN."""
         some = [column[tile] for column in cells]
-        mapped = self.scratch.array(use, len(some[0]), self.rows.known_dim, by_columns=True)  # as cells come
+        mapped = self.scratch.array(use, len(some[0]), self.rows.known_dim, by_columns=True)  # as the cells are
         values, complete = mapped.T, True
         with np.errstate(over="ignore", invalid="ignore"):
             for which, here, part in self.parts:
@@ -277,12 +287,15 @@ class ColumnMap:
         return lost
 
     def _within(self, complete: bool) -> bool:
-        """Whether rows are known to be finite and within the norm. Where none is given beside the columns, each of them
-        contributes at most 1 to the square of a length, so they are unless a cell is lost."""
+        """Whether rows are known to be finite and within the norm.
+
+        Without a norm in the promise, each column contributes at most 1 to the squared length, so they are unless a
+        row is lost.
+        """
         return complete and self.rows.norm is None
 
     def _rounders(self, cells: Sequence[NDArray[Any]], kernels: Any) -> list[tuple[slice, Rounder]]:
-        """What rounds which coordinates of a block."""
+        """The rounders of a block, each with its coordinates."""
         scale = lattice.steps_per_unit(self.rows.known_dim, self.rows.length)
         return [
             (
@@ -297,12 +310,12 @@ class ColumnMap:
 
 @attrs.frozen(repr=False, eq=False)
 class KernelChunk(Chunk):
-    """Rows of columns whose integers come from compiled code; coordinates are mapped if a statistic asks for them.
+    """Rows of columns whose integers a kernel computes; coordinates are mapped only if a statistic reads them.
 
     Args:
-        map: what maps them.
+        map: the map of the columns.
         cells: the columns of the block.
-        tile: which of its rows.
+        tile: the rows of the block that are in this chunk.
     """
 
     _given: None = attrs.field(init=False, default=None)
@@ -311,8 +324,8 @@ class KernelChunk(Chunk):
     tile: slice
 
     def __len__(self) -> int:
-        found: int = self.tile.stop - self.tile.start
-        return found
+        count: int = self.tile.stop - self.tile.start
+        return count
 
     def _coordinates(self) -> NDArray[Any]:
         return self.map.coordinates(self.cells, self.tile)[0]
@@ -326,11 +339,11 @@ class KernelChunk(Chunk):
 
 @attrs.frozen(repr=False, eq=False)
 class RoundedChunk(KernelChunk):
-    """Columns that compiled code has rounded.
+    """Columns that a kernel has rounded.
 
     Args:
-        steps: room for integer rows that holds the coordinates in lattice steps, rounded.
-        within: whether every row is known to be finite and no longer than the promise says.
+        steps: a buffer for integer rows that holds the coordinates in lattice steps, rounded.
+        within: whether every row is known to be finite and no longer than the promise states.
     """
 
     steps: FloatArray = attrs.field(kw_only=True)
@@ -342,10 +355,10 @@ class RoundedChunk(KernelChunk):
 
 @attrs.frozen(repr=False, eq=False)
 class NormedChunk(KernelChunk):
-    """Columns with a norm, whose Gram matrix compiled code adds up from the cells.
+    """Columns with a norm, whose Gram matrix a kernel adds up from the cells.
 
     Args:
-        rounders: what rounds which coordinates.
+        rounders: the rounders of the block, each with its coordinates.
         add_columns: `dpframe.reading.kernels.add_columns`.
     """
 
@@ -364,7 +377,7 @@ class Int16Chunk(KernelChunk):
     """Columns whose integers fit in 16 bits.
 
     Args:
-        integer_rows: these integers.
+        integer_rows: the integers.
     """
 
     integer_rows: int16.Int16Rows = attrs.field(kw_only=True)

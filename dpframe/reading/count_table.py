@@ -1,7 +1,7 @@
-"""Counts by key, in a hash table that is searched for many keys at once.
+"""Counts by key, in an open-addressing hash table that looks up many keys at once.
 
-A key is a row of 64-bit words, kept whole and compared whole. A slot takes 8 bytes for each word of a key, and one for
-the count where counts stay below 255; from a quarter to a half of the slots are in use.
+A key is a row of 64-bit words, stored and compared in full. A slot takes 8 bytes for each word of a key, and 1 for the
+count if counts stay below 255. Between a quarter and a half of the slots are in use.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ Keys = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
 
 SMALLEST = 1 << 10  # slots of an empty table
-AT_ONCE = 1 << 18  # keys that are moved to a larger table at a time
-PLACE_BITS = 22  # of a row in its block
+AT_ONCE = 1 << 18  # slots that are moved to a larger table at a time
+PLACE_BITS = 22  # bits for the index of a row in its block
 
 
 class Counts:
-    """How many rows of each key were seen, up to a limit.
+    """The number of rows seen of each key, up to a limit.
 
-    A slot holds 0 where it is free, and otherwise one more than the count of its key.
+    The state of a slot is 0 if it is free, otherwise the count of its key plus 1.
 
     Args:
-        most: counts stop here.
-        width: the words of a key.
-        unknown: the count of a row whose key was never added, before that row.
+        most: the limit of a count.
+        width: the number of words in a key.
+        unknown: the count with which `choose` starts a new key.
     """
 
     def __init__(self, most: int, width: int, unknown: int = 0) -> None:
@@ -42,14 +42,16 @@ class Counts:
 
     @property
     def width(self) -> int:
-        """The words of a key."""
+        """The number of words in a key."""
         return self._keys.shape[1]
 
     def choose(self, keys: Keys) -> NDArray[np.bool_]:
-        """Count these rows, and tell which of them are among the first of their key."""
+        """Count these rows; return which of them are among the first ``most`` of their key."""
         slots = self._slots(keys, self._unknown)
         places = np.arange(len(slots))
-        by_slot = np.sort((slots << PLACE_BITS) | places)  # many times faster than a stable argsort
+        by_slot = np.sort(
+            (slots << PLACE_BITS) | places
+        )  # sorts by slot, then by row: many times faster than a stable argsort
         slots, order = by_slot >> PLACE_BITS, by_slot & ((1 << PLACE_BITS) - 1)
         first = np.ones(len(slots), dtype=np.bool_)
         first[1:] = slots[1:] != slots[:-1]
@@ -62,11 +64,11 @@ class Counts:
         return chosen
 
     def add(self, keys: Keys, counts: Numbers) -> Numbers:
-        """Add to the counts of keys that all differ; what they were before."""
+        """Add to the counts of distinct keys; return their counts before."""
         slots = self._slots(keys, 0)
-        found = self._states[slots].astype(np.int64) - 1
-        self._states[slots] = np.minimum(found + counts, self.most) + 1
-        return found
+        before = self._states[slots].astype(np.int64) - 1
+        self._states[slots] = np.minimum(before + counts, self.most) + 1
+        return before
 
     def items(self) -> tuple[Keys, Numbers]:
         """All keys and their counts."""
@@ -74,7 +76,7 @@ class Counts:
         return self._keys[used], self._states[used].astype(np.int64) - 1
 
     def widen(self, width: int) -> None:
-        """Make room for longer keys; those that are there end in zeros from now on."""
+        """Widen the keys; those in the table are padded with zeros."""
         self._rebuild(len(self._keys), width)
 
     def _rebuild(self, size: int, width: int) -> None:
@@ -84,18 +86,19 @@ class Counts:
             used = states[start : start + AT_ONCE] > 0
             moved = np.zeros((int(used.sum()), width), dtype=np.uint64)
             moved[:, : keys.shape[1]] = keys[start : start + AT_ONCE][used]
-            self._states[self._found(moved, 0)] = states[start : start + AT_ONCE][used]
+            self._states[self._probe(moved, 0)] = states[start : start + AT_ONCE][used]
 
     def _slots(self, keys: Keys, count: int) -> Numbers:
-        """The slot of each key, a new one with this count where it has none."""
+        """The slot of each key; a key that has none gets one, with this count. The table grows if it must."""
         size = len(self._keys)
         while size < 2 * (self._used + len(keys)):
             size *= 2
         if size > len(self._keys):
             self._rebuild(size, self.width)
-        return self._found(keys, count)
+        return self._probe(keys, count)
 
-    def _found(self, keys: Keys, count: int) -> Numbers:
+    def _probe(self, keys: Keys, count: int) -> Numbers:
+        """The slot of each key by linear probing, all keys at a time."""
         size = len(self._keys)
         slots = self._hashed(keys, size)
         searching = np.arange(len(keys))
@@ -103,7 +106,9 @@ class Counts:
             at, wanted = slots[searching], keys[searching]
             free = np.flatnonzero(self._states[at] == 0)
             if len(free):
-                self._keys[at[free]] = wanted[free]  # where several want one slot, the last of them has it
+                self._keys[at[free]] = wanted[
+                    free
+                ]  # if several keys want one slot, the last is stored, and the others probe on
                 self._states[at[free]] = count + 1
                 self._used += len(np.unique(at[free]))
             held = np.take(self._keys, at, axis=0)
@@ -115,7 +120,7 @@ class Counts:
         return slots
 
     def _hashed(self, keys: Keys, size: int) -> Numbers:
-        """Where to look first. The factors are drawn, so that nobody can choose ids that all come to one place."""
+        """The first slot to probe. The factors are random, so that nobody can choose ids that all collide."""
         hashes = np.zeros(len(keys), dtype=np.uint64)
         for column in range(self.width):
             hashes = (hashes ^ keys[:, column]) * self._factors[0]

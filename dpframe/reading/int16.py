@@ -1,7 +1,7 @@
-"""Gram matrices from 16-bit integers, where compiled code is there for it: several times faster than in doubles.
+"""Gram matrices from 16-bit integers, by compiled kernels: several times faster than in doubles.
 
-Of columns with ranges, 16 bits hold all integers by the promise. With a norm they hold all but those of rows of which
-half goes in one direction; doubles hold these.
+For columns with ranges and no norm, the promise makes all integers fit in 16 bits. With a norm, a row does not fit if
+one of its coordinates reaches half of the norm after scaling down; such rows are summed in doubles.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from dpframe.reading.scratch import Scratch
 from dpframe.spec.rows import Rows
 
 MULTIPLE = 16
-"""Strips have a multiple of so many rows; those behind the last are zero."""
+"""Buffers of 16-bit integers hold a multiple of this many rows; those after the last row are zero."""
 
 LEAST_PAIRS = 4  # with fewer pairs between two carries, carrying takes longer than multiplying
-LEAST_DIM = 17  # products of fewer coordinates take less time than mapping them
+LEAST_DIM = 17  # with fewer coordinates, mapping takes longer than multiplying
 
 
 def pairs_per_carry(rows: Rows) -> int:
     """Pair products that fit in a 32-bit sum before it must be carried; 0 where the int16 path does not apply.
 
-    A carry leaves at most 16 bits in the sum. Without a norm beside the columns no coordinate is larger than one and no
-    row is too long. Wide rows are left to BLAS, which works on a block with all cores.
+    A carry leaves at most 16 bits in the sum. Without a norm, no coordinate of a column exceeds 1 and no row is too
+    long. Wide rows are left to BLAS, which uses all cores for a block.
     """
     if rows.norm is not None or rows.width >= lattice.TILE:
         return 0
@@ -42,18 +42,18 @@ def pairs_per_carry(rows: Rows) -> int:
 
 
 def is_plain(cells: NDArray[Any]) -> bool:
-    """Whether cells are of a type that compiled code takes, and where it can."""
+    """Whether the kernels can read these cells: native floats or doubles, aligned."""
     return cells.dtype.char in "fd" and cells.dtype.isnative and cells.flags.aligned
 
 
 def made_plain(cells: NDArray[Any]) -> NDArray[Any]:
-    """The same numbers so that they are."""
+    """A contiguous copy that the kernels can read, with the same numbers as doubles; floats stay floats."""
     with np.errstate(over="ignore"):
         return np.array(cells, dtype=np.float32 if cells.dtype.char == "f" else np.float64, order="C")
 
 
 def _weights(rows: Rows) -> IntArray:
-    """What integers are multiplied with when they are summed: the constant coordinate is one in 16 bits."""
+    """The factors of the coordinates in a sum: the constant coordinate is stored as 1 in 16 bits."""
     weights = np.ones(rows.width, dtype=np.int64)
     if rows.center:
         weights[-1] = rows.constant
@@ -62,77 +62,77 @@ def _weights(rows: Rows) -> IntArray:
 
 @attrs.frozen(repr=False, eq=False)
 class Int16Rows(Redacted):
-    """Some rows of columns.
+    """Integer rows in 16 bits.
 
     Args:
-        strips: one for each coordinate, and one of ones for the constant coordinate where the plan is centred; all of
-            them zero in rows that contribute nothing.
-        count: how many rows there are, without the zeros behind them.
+        transposed: the integers, (coordinates, rows), with ones for the constant coordinate if the plan is centered;
+            zero in rows that contribute nothing, and after the last row.
+        count: the number of rows, without the padding.
         rows: the promise.
-        add_strips: `dpframe.reading.kernels.add_strips`.
+        add_int16_columns: `dpframe.reading.kernels.add_int16_columns`.
     """
 
-    strips: NDArray[np.int16]
+    transposed: NDArray[np.int16]
     count: int
     rows: Rows
-    add_strips: Any
+    add_int16_columns: Any
 
-    def widen(self, room: FloatArray) -> None:
-        """Write the integer rows, with the constant coordinate, in doubles."""
-        room.T[...] = self.strips[:, : self.count]
+    def widen(self, out: FloatArray) -> None:
+        """Write the integer rows, with the constant coordinate, as doubles."""
+        out.T[...] = self.transposed[:, : self.count]
         if self.rows.center:
-            room[:, -1] *= self.rows.constant
+            out[:, -1] *= self.rows.constant
 
     def add_gram(self, total: IntArray) -> None:
         """Add the exact Gram matrix of the integer rows, with the constant coordinate."""
-        self.add_strips(self.strips, pairs_per_carry(self.rows), _weights(self.rows), total)
+        self.add_int16_columns(self.transposed, pairs_per_carry(self.rows), _weights(self.rows), total)
 
 
-def strips_for(count: int, rows: Rows, scratch: Scratch) -> NDArray[np.int16]:
-    """Strips for so many rows, with any content but for the constant coordinate."""
-    strips: NDArray[np.int16] = scratch.array(
+def transposed_buffer(count: int, rows: Rows, scratch: Scratch) -> NDArray[np.int16]:
+    """A buffer for the 16-bit integers of this many rows; only the constant coordinate is filled in."""
+    transposed: NDArray[np.int16] = scratch.array(
         "int16", -(-count // MULTIPLE) * MULTIPLE, rows.width, by_columns=True, dtype=np.int16
     ).T
     if rows.center:
-        strips[-1, :count] = 1
-        strips[-1, count:] = 0
-    return strips
+        transposed[-1, :count] = 1
+        transposed[-1, count:] = 0
+    return transposed
 
 
 def add_rows(values: NDArray[Any], rows: Rows, compiled: Any, total: IntArray) -> None:
-    """Add the exact Gram matrix of integer rows with a norm, with the constant coordinate.
+    """Add the exact Gram matrix of rows with a norm, with the constant coordinate.
 
     Args:
         values: rows of any real type.
         rows: the promise.
         compiled: `dpframe.reading.kernels.add_rows`.
-        total: what is added to.
+        total: the matrix to add to.
     """
     if values.shape[1] != rows.known_dim:
         raise ValueError(f"rows of {values.shape[1]} coordinates, where {rows.known_dim} were promised")
     if not is_plain(values) or values.strides[1] != values.itemsize:
         values = made_plain(values)
-    add_but_some(partial(compiled, values), len(values), rows, lambda aside: values[aside], total)
+    add_gram_with_fallback(partial(compiled, values), len(values), rows, lambda indices: values[indices], total)
 
 
-def add_but_some(
+def add_gram_with_fallback(
     compiled: Any, count: int, rows: Rows, values: Callable[[IntArray], NDArray[Any]], total: IntArray
 ) -> None:
-    """Add the Gram matrix of rows by compiled code, and of those that it leaves out from their integers.
+    """Add the Gram matrix of rows by a kernel, and that of the rows it leaves out by NumPy.
 
     Args:
-        compiled: what rounds and sums the rows, scaled down to a norm.
-        count: how many rows there are.
+        compiled: the kernel, which rounds the rows, scales them down to the norm and sums them.
+        count: the number of rows.
         rows: the promise.
-        values: the coordinates of rows by their numbers.
-        total: what is added to.
+        values: gives the coordinates of rows by their indices.
+        total: the matrix to add to.
     """
     dim = rows.known_dim
-    aside, beyond = np.empty(count, dtype=np.int64), np.empty((count, dim))
+    skipped_rows, wide_rows = np.empty(count, dtype=np.int64), np.empty((count, dim))
     how = lattice.steps_per_unit(dim, rows.length), lattice.inner_radius(dim), _weights(rows)
-    left_out, wide = compiled(*how, total, aside, beyond)
+    skipped, wide = compiled(*how, total, skipped_rows, wide_rows)
     if wide:
         constant = np.full((wide, 1), float(rows.constant))
-        lattice.add_gram(np.hstack([beyond[:wide], constant]) if rows.center else beyond[:wide], total)
-    if left_out:
-        lattice.add_gram(Chunk(rows, values(aside[:left_out])).integers(), total)
+        lattice.add_gram(np.hstack([wide_rows[:wide], constant]) if rows.center else wide_rows[:wide], total)
+    if skipped:
+        lattice.add_gram(Chunk(rows, values(skipped_rows[:skipped])).integers(), total)

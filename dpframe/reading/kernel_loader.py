@@ -1,7 +1,7 @@
-"""Loads compiled code where there are cells enough to be worth it.
+"""Loads compiled kernels when there are enough cells to make it worthwhile.
 
-Loading takes as long as it saves on `COMPILED_FROM` cells, so it begins when so many have been seen by this process, or
-are known to come. Until it is loaded, and wherever it does not work, NumPy computes the same bits.
+Loading takes as long as the kernels save on `COMPILED_FROM` cells, so it begins once this process has seen that many,
+or expects them. Until the kernels are loaded, and wherever they do not work, NumPy computes the same bits.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from dpframe.spec.refs import Ref
 from dpframe.spec.rows import Rows
 
 COMPILED_FROM = 1 << 28
-"""Cells that are worth compiled code."""
+"""The number of cells from which on loading the kernels pays off."""
 
 
 class KernelKind(Enum):
-    """Data that there is compiled code for."""
+    """Kinds of data that have kernels of their own."""
 
     ROWS = "arrays whose rows are scaled down to a norm"
     NORMED_COLUMNS = "columns whose rows are scaled down to a norm"
@@ -36,12 +36,12 @@ class KernelKind(Enum):
 
 
 def kernel_kind(rows: Rows) -> KernelKind | None:
-    """Which compiled code serves a promise; None where NumPy is as fast.
+    """Which kernels a promise needs; None where NumPy is as fast.
 
     With a norm, rows of 17 coordinates or more are summed in 16 bits, unless they are so wide that BLAS is faster.
     """
     if isinstance(rows.norm, Ref):
-        return None  # not known yet
+        return None  # the norm is not known yet
     if rows.norm is not None and LEAST_DIM <= rows.width < lattice.TILE:
         return KernelKind.ROWS if rows.columns is None else KernelKind.NORMED_COLUMNS
     if rows.columns is None:
@@ -51,20 +51,19 @@ def kernel_kind(rows: Rows) -> KernelKind | None:
 
 @attrs.define(repr=False)
 class KernelLoader(Redacted):
-    """Loads the code for each kind of data once per process."""
+    """Loads the kernels for each kind of data once per process."""
 
     _seen: dict[KernelKind, int] = attrs.field(init=False, factory=dict)
     _kernels: dict[KernelKind, Any] = attrs.field(init=False, factory=dict)
     _lock: Any = attrs.field(init=False, factory=Lock)
 
     def kernels(self, kind: KernelKind | None, cells: int, *, expected: int = 0) -> Any:
-        """The module of compiled code for the next cells of a kind; None where NumPy is to work on them, which is also
-        so while another thread loads it.
+        """The module of kernels for the next cells; None if NumPy is to map them, as while another thread is loading.
 
         Args:
-            kind: of the data.
-            cells: how many are at hand.
-            expected: how many there will be in this pass, as far as that is known.
+            kind: the kind of data.
+            cells: the number of cells in this block.
+            expected: the number of cells in this pass, as far as it is known.
         """
         if kind is None:
             return None
@@ -79,16 +78,16 @@ class KernelLoader(Redacted):
         return self._kernels.get(kind)
 
     def after_fork(self) -> None:
-        """In a child process: if the parent was loading, the child never will be done; it uses NumPy."""
+        """After a fork: if the parent was loading kernels, the child never will; use NumPy."""
         if self._lock.locked():
             self._kernels = dict.fromkeys(KernelKind)
             self._lock = Lock()
 
 
 def _load(kind: KernelKind) -> Any:
-    """The module, or None where it does not work for whatever reason: the run is charged, and NumPy gives the same.
+    """The module of kernels, or None if it does not work for any reason: the run is charged, and NumPy gives the same.
 
-    No warning and no log says so: that would reveal that there are so many cells.
+    A failure is neither warned of nor logged: that would reveal that the data is large enough to be compiled.
     """
     with suppress(Exception), numba_log_silenced():
         kernels = import_module("dpframe.reading.kernels")

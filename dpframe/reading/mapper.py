@@ -1,4 +1,4 @@
-"""Blocks of raw rows to chunks: the map that belongs to a promise."""
+"""Blocks of raw rows to chunks: the map that a promise defines."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ from dpframe.spec.rows import Rows
 
 
 class Mapper(Protocol):
-    """Maps blocks of raw rows to coordinates, some rows at a time; each chunk ends the one before."""
+    """Maps a block of raw rows to chunks. A chunk is valid until the next one: they share buffers."""
 
-    def __call__(self, raw: Any) -> Iterator[Chunk]: ...
+    def __call__(self, raw: Any) -> Iterator[Chunk]:
+        """The chunks of a block."""
+        ...
 
 
 def mapper(rows: Rows, scratch: Scratch, *, expected: int = 0) -> Mapper:
@@ -30,8 +32,8 @@ def mapper(rows: Rows, scratch: Scratch, *, expected: int = 0) -> Mapper:
 
     Args:
         rows: the promise, with its dimension known.
-        scratch: memory for one worker.
-        expected: how many cells there will be, as far as that is known. Only speed depends on it.
+        scratch: the buffers of one worker.
+        expected: the number of cells to come, as far as it is known. Only speed depends on it.
     """
     if rows.columns is None:
         return partial(_array_chunks, rows, scratch, expected)
@@ -40,12 +42,12 @@ def mapper(rows: Rows, scratch: Scratch, *, expected: int = 0) -> Mapper:
 
 def coordinates(rows: Rows, raw: Any) -> NDArray[Any]:
     """Raw rows to coordinates, (rows, dim): each row on its own, NaN in rows that contribute nothing."""
-    found = [chunk.values.copy("K") for chunk in mapper(rows, Scratch())(raw)]
-    return np.concatenate(found) if found else np.empty((0, rows.known_dim))
+    copies = [chunk.values.copy("K") for chunk in mapper(rows, Scratch())(raw)]
+    return np.concatenate(copies) if copies else np.empty((0, rows.known_dim))
 
 
 def _array_chunks(rows: Rows, scratch: Scratch, expected: int, raw: Any) -> Iterator[Chunk]:
-    """The chunks of an array, whose entries are coordinates as they are."""
+    """The chunks of an array whose entries are the coordinates."""
     values = np.asarray(raw)
     kernels = kernel_loader.loader.kernels(kernel_loader.kernel_kind(rows), values.size, expected=expected)
     for tile in tiles(len(values), rows.known_dim, INT16_ENTRIES if kernels else TILE_ENTRIES):
@@ -57,7 +59,7 @@ def _array_chunks(rows: Rows, scratch: Scratch, expected: int, raw: Any) -> Iter
 
 @attrs.frozen(repr=False, eq=False)
 class RowKernelChunk(MappedChunk):
-    """Rows of an array whose Gram matrix compiled code adds up.
+    """Rows of an array whose Gram matrix a kernel adds up.
 
     Args:
         add_rows: `dpframe.reading.kernels.add_rows`.

@@ -1,4 +1,4 @@
-"""What a mechanism is handed."""
+"""The private data that a mechanism receives."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def _all_read_only(statistics: Mapping[Statistic, Parts]) -> Mapping[Statistic, 
 
 @attrs.frozen(repr=False, eq=False)
 class PrivateData(Redacted):
-    """What a mechanism is handed: the public promise and the exact statistics it asked for."""
+    """What a mechanism receives: the public promise and the exact statistics that it declared."""
 
     rows: Rows
     _statistics: Mapping[Statistic, Parts] = attrs.field(alias="statistics", converter=_all_read_only)
 
     def only(self, statistics: Iterable[Statistic]) -> PrivateData:
-        """The same for some of the statistics."""
+        """The same data with only some of the statistics."""
         return PrivateData(self.rows, statistics={each: self._statistics[each] for each in statistics})
 
     @property
     def statistics(self) -> tuple[Statistic, ...]:
-        """What there is."""
+        """The statistics that are available."""
         return tuple(self._statistics)
 
     def parts(self, statistic: Statistic) -> Parts:
@@ -51,7 +51,7 @@ class PrivateData(Redacted):
 
     @property
     def moment(self) -> IntArray:
-        """The second moment in lattice units, augmented where the plan is centred."""
+        """The second moment in lattice units, augmented if the plan is centered."""
         from dpframe.statistics import Moment
 
         return self.parts(Moment())["moment"]

@@ -1,8 +1,8 @@
-"""Settings of the whole process that a run needs for a while, and leaves as they were.
+"""Settings of the whole process that a run changes for a while, and restores.
 
-Python and BLAS have no such settings for a part of a process. So the first of several runs that overlap applies a
-setting, and the last one restores what was there before; in between, other threads of the process have it too. Each of
-them is listed in docs/explanation/sharp-edges.md.
+Python and BLAS have these settings per process only. So the first of several overlapping runs applies a setting, and
+the last one restores the previous value; in between, it holds for all threads of the process. Each of them is listed in
+docs/explanation/sharp-edges.md.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from typing import Any
 import attrs
 
 LONGEST_CELL = (1 << 31) - 1
-"""Of a CSV file. At a limit the reader would go on inside the cell, and take the rest of it for rows."""
+"""The longest cell of a CSV file, as large as the reader allows: beyond it, the rest of a cell is taken for rows."""
 
 
 class SharedSetting:
-    """A setting of the process for as long as somebody needs it; calling it gives a context manager.
+    """A setting of the process that holds while it has users; calling it gives a context manager.
 
-    A signal such as Ctrl-C may come at any moment, also while a setting is applied or restored; see `_undisturbed`.
+    A signal such as Ctrl-C may come at any moment, also while a setting is applied or restored; see `_uninterrupted`.
 
     Args:
-        applied: gives a context manager that applies the setting and restores what was there before.
+        applied: gives a context manager that applies the setting and restores the previous value.
     """
 
     def __init__(self, applied: Callable[[], AbstractContextManager[Any]]) -> None:
@@ -42,18 +42,18 @@ class SharedSetting:
     def __call__(self) -> Iterator[None]:
         user = _User()
         try:
-            _undisturbed(partial(self._enter, user))
+            _uninterrupted(partial(self._enter, user))
             yield
         finally:
             try:
-                _undisturbed(partial(self._leave, user))
+                _uninterrupted(partial(self._leave, user))
             finally:
-                if not user.left:  # a signal came before that began
-                    _undisturbed(partial(self._leave, user))
+                if not user.left:  # a signal came before _leave began
+                    _uninterrupted(partial(self._leave, user))
 
     def _enter(self, user: _User) -> None:
         with self._lock:
-            if user.left:  # while this waited
+            if user.left:  # while this waited for the lock
                 return
             if self._current is None:
                 current = self._applied()
@@ -75,16 +75,16 @@ class _User:
     left: bool = False
 
 
-def _undisturbed(work: Callable[[], None]) -> None:
-    """Do something that no signal interrupts half-way: Python runs the handlers of signals in the main thread only, so
-    that it is done in another one."""
+def _uninterrupted(work: Callable[[], None]) -> None:
+    """Do work that no signal handler interrupts halfway: Python runs these in the main thread only, so the work is done
+    in another one."""
     if threading.current_thread() is not threading.main_thread():
         work()
         return
     thread = threading.Thread(target=work)
     try:
         thread.start()
-    except RuntimeError:  # no new threads, as when the interpreter ends
+    except RuntimeError:  # no new threads can start, as at interpreter shutdown
         work()
     else:
         thread.join()
@@ -92,7 +92,7 @@ def _undisturbed(work: Callable[[], None]) -> None:
 
 @lru_cache
 def blas_libraries() -> tuple[Any, ...]:
-    """The BLAS libraries of this process; finding them takes longer than reading a small table."""
+    """The BLAS libraries of this process, cached: finding them takes longer than reading a small table."""
     from threadpoolctl import ThreadpoolController
 
     return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
@@ -101,8 +101,8 @@ def blas_libraries() -> tuple[Any, ...]:
 def _set_threads(library: Any, count: int) -> None:
     """Set the number of threads of a BLAS library, from any thread.
 
-    From version 3.8 on, threadpoolctl lets the first thread that sets it do so again, and silently ignores all others,
-    so that they do not undo each other's settings; ours are counted.
+    From version 3.8 on, threadpoolctl accepts settings only from the first thread that made one, and silently ignores
+    those of others, so that threads do not undo each other's settings. Ours are counted, so we call the real setter.
     """
     setter = getattr(library, "_real_set_num_threads", library.set_num_threads)
     setter(count)
@@ -128,7 +128,7 @@ def _warnings_ignored() -> Iterator[None]:
 
 
 @contextmanager
-def _numba_says_little() -> Iterator[None]:
+def _numba_log_at_warning() -> Iterator[None]:
     logger = logging.getLogger("numba")
     level = logger.level
     logger.setLevel(max(level, logging.WARNING))
@@ -148,13 +148,13 @@ def _long_csv_cells() -> Iterator[None]:
 
 
 one_blas_thread = SharedSetting(_one_thread)
-"""One BLAS thread per worker, while workers are on all cores."""
+"""One BLAS thread per worker, while workers use all cores."""
 
 warnings_silenced = SharedSetting(_warnings_ignored)
-"""Warnings are neither shown nor errors while private data is read: whether there is one may depend on the data."""
+"""While private data is read, warnings are neither shown nor errors: whether there is one may depend on the data."""
 
-numba_log_silenced = SharedSetting(_numba_says_little)
+numba_log_silenced = SharedSetting(_numba_log_at_warning)
 """Numba's log would reveal that the data is large enough to be compiled."""
 
 long_csv_cells = SharedSetting(_long_csv_cells)
-"""Cells of CSV files may have any length: a run may not stop because of a cell."""
+"""Cells of CSV files may be up to `LONGEST_CELL` long: a run may not stop because of a cell."""

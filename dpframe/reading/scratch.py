@@ -1,4 +1,4 @@
-"""Memory that a worker uses again for every block."""
+"""Buffers that a worker reuses for every block."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from dpframe.spec.rows import Rows
 
 
 class Scratch(Redacted):
-    """Memory that one worker uses again for every block: fresh pages would cost as much as the arithmetic on them."""
+    """The buffers of one worker, reused for every block: new pages would cost as much as the arithmetic on them."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, Any], NDArray[Any]] = {}
 
     def array(self, use: str, rows: int, columns: int, *, by_columns: bool, dtype: Any = np.float64) -> NDArray[Any]:
-        """An array (rows, columns) with any content, in Fortran order if by columns; it ends the last of that use."""
+        """An uninitialized array (rows, columns), in Fortran order if by columns.
+
+        It takes the memory of the last array of the same use, which is then invalid.
+        """
         size, key = rows * columns, (use, dtype)
         if key not in self._kept or self._kept[key].size < size:
             self._kept[key] = np.empty(size, dtype=dtype)
@@ -27,12 +30,12 @@ class Scratch(Redacted):
         return flat.reshape(columns, rows).T if by_columns else flat.reshape(rows, columns)
 
     def integers(self, count: int, rows: Rows, *, by_columns: bool) -> FloatArray:
-        """Room for integer rows, with the constant coordinate where they have one."""
+        """A buffer for integer rows, with the constant coordinate if they have one."""
         return self.array("integers", count, rows.width, by_columns=by_columns)
 
     def clear(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         self._kept.clear()
 
     def __reduce__(self) -> tuple[type[Scratch], tuple[()]]:
-        return Scratch, ()  # nothing of it travels
+        return Scratch, ()  # pickled empty

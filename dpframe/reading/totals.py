@@ -1,8 +1,8 @@
-"""Exact totals of statistics over blocks of rows, whatever the order, the split, the threads and the machines.
+"""Exact totals of statistics over blocks of rows, independent of their order, the split, the threads and the machines.
 
-A total is a sum of integers, and adding integers is associative. So blocks may be read in any order, by any number of
-threads or processes, and their totals merged in any tree: the integers are the same. Sums are held in int64, and in two
-such limbs where 64 bits do not hold them; see :class:`Totals`.
+A total is a sum of integers, and integer addition is associative and commutative. So blocks may be read in any order,
+by any number of threads or processes, and their totals merged in any tree: the integers are the same. Sums are held in
+int64, and in two limbs where they may not fit; see :class:`dpframe.reading.exact_sum.ExactSum`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dpframe.reading.scratch import Scratch
 from dpframe.spec.rows import Rows
 
 WIDE = 1 << 10
-"""From this width on blocks are read one after the other, with all cores at work on each, and one matrix is kept."""
+"""From this width on, blocks are read one after the other, each with all cores, and into one matrix."""
 
 
 def accumulate(
@@ -36,16 +36,16 @@ def accumulate(
 
     Args:
         blocks: raw rows.
-        statistics: what is summed.
+        statistics: the statistics to sum.
         rows: the promise, with its dimension known.
-        expected: how many cells there will be, as far as that is known. Only speed depends on it.
+        expected: the number of cells to come, as far as it is known. Only speed depends on it.
     """
     with warnings_silenced():
         return totals(blocks, statistics, rows, expected=expected).exact()
 
 
 def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows, *, expected: int = 0) -> Totals:
-    """The same, to be merged with the totals of other blocks."""
+    """The totals that `accumulate` computes, before `Totals.exact`, to be merged with those of other blocks."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if rows.width >= WIDE:
         sums = Totals(statistics, rows, expected=expected)
@@ -57,7 +57,7 @@ def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows, *
     def read(raw: Any) -> None:
         try:
             sums = free.pop()
-        except IndexError:  # all are at work; there are never more than workers
+        except IndexError:  # all are in use; there is at most one for each worker
             sums = Totals(statistics, rows, expected=expected)
         try:
             sums.read(raw)
@@ -68,7 +68,7 @@ def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows, *
     with one_blas_thread(), ThreadPoolExecutor(cores) as pool:
         for raw in blocks:
             waiting.add(pool.submit(read, raw))
-            if len(waiting) > cores:  # then for any: the first may be loading compiled code meanwhile
+            if len(waiting) > cores:  # wait for any, not the first, which may be loading kernels
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                 for each in done:
                     each.result()
@@ -83,12 +83,12 @@ def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows, *
 class Totals(Redacted):
     """Exact sums of the parts of statistics.
 
-    Workers make one each, which can be pickled, and whoever gathers them merges them, in any order and in any tree.
+    Each worker makes its own, which can be pickled; they are merged in any order and in any tree.
 
     Args:
-        statistics: what is summed.
+        statistics: the statistics to sum.
         rows: the promise, with its dimension known.
-        expected: how many cells will be read, as far as that is known. Only speed depends on it.
+        expected: the number of cells to come, as far as it is known. Only speed depends on it.
 
     >>> from dpframe.statistics import Moment
     >>> once = Totals([Moment()], Rows(norm=1.0, neighbors="replace", dim=1))
@@ -110,14 +110,14 @@ class Totals(Redacted):
         }
 
     def read(self, raw: Any) -> None:
-        """Add a block of raw rows, which are mapped once for all statistics."""
-        with np.errstate(all="ignore"):  # a warning, or its being an error, would depend on the data
+        """Map a block of raw rows, once for all statistics, and add it."""
+        with np.errstate(all="ignore"):  # whether there is a warning, or an error instead, would depend on the data
             for chunk in self._map(raw):
                 for statistic, sums in self._sums.items():
                     statistic.add_to(chunk, sums)
 
     def finish(self) -> None:
-        """Give back the memory that reading took, where the totals are kept for long; more may still be read."""
+        """Free the buffers for reading, before the totals are kept for long; more may still be read."""
         self._scratch.clear()
 
     def add(self, parts: Mapping[Statistic, Parts]) -> None:
@@ -127,11 +127,11 @@ class Totals(Redacted):
                 sums[name].add(np.asarray(part))
 
     def merge(self, other: Totals) -> None:
-        """Add the totals of other rows, of the same statistics in the same order."""
+        """Add the totals of other rows; the statistics must be the same, in the same order."""
         for sums, others in zip(self._sums.values(), other._sums.values(), strict=True):
             for name, part in others.items():
                 sums[name].merge(part)
 
     def exact(self) -> dict[Statistic, Parts]:
-        """The totals: int64 where that leaves room for noise, Python integers otherwise."""
+        """The totals: int64 where that leaves headroom for noise, Python integers otherwise."""
         return {each: {name: part.exact() for name, part in sums.items()} for each, sums in self._sums.items()}

@@ -40,9 +40,9 @@ def exact(found: NDArray[Any]) -> list[list[int]]:
     return sums
 
 
-def summed(strips: NDArray[np.int16], steps: int, total: NDArray[np.int64] | None = None) -> list[list[int]]:
-    total = np.zeros((len(strips),) * 2, dtype=np.int64) if total is None else total
-    kernels.add_strips(strips, steps, np.ones(len(strips), dtype=np.int64), total)
+def summed(transposed: NDArray[np.int16], steps: int, total: NDArray[np.int64] | None = None) -> list[list[int]]:
+    total = np.zeros((len(transposed),) * 2, dtype=np.int64) if total is None else total
+    kernels.add_int16_columns(transposed, steps, np.ones(len(transposed), dtype=np.int64), total)
     return total.tolist()  # type: ignore[no-any-return]
 
 
@@ -51,19 +51,19 @@ def summed(strips: NDArray[np.int16], steps: int, total: NDArray[np.int64] | Non
 @pytest.mark.parametrize("steps", [4, 5, 12, 200])
 def test_products_are_summed_exactly(width: int, count: int, steps: int) -> None:
     most = largest(steps)
-    strips = np.random.default_rng(width).integers(-most, most, (width, count), endpoint=True, dtype=np.int16)
+    transposed = np.random.default_rng(width).integers(-most, most, (width, count), endpoint=True, dtype=np.int16)
     total = np.zeros((width, width), dtype=np.int64)
-    assert exact(strips) == summed(strips, steps, total)
-    assert (2 * np.array(exact(strips))).tolist() == summed(strips, steps, total)
+    assert exact(transposed) == summed(transposed, steps, total)
+    assert (2 * np.array(exact(transposed))).tolist() == summed(transposed, steps, total)
 
 
 @pytest.mark.parametrize("steps", [4, 5, 12, 25, 100])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_largest_sums_fit_and_larger_ones_would_be_seen(steps: int, sign: int) -> None:
-    strips = np.full((LANES, 16 * 3 * steps), largest(steps), dtype=np.int16)
-    strips[1] *= sign
-    assert exact(strips) == summed(strips, steps)
-    assert exact(strips) != summed(strips, steps + steps // 4 + 1)
+    transposed = np.full((LANES, 16 * 3 * steps), largest(steps), dtype=np.int16)
+    transposed[1] *= sign
+    assert exact(transposed) == summed(transposed, steps)
+    assert exact(transposed) != summed(transposed, steps + steps // 4 + 1)
 
 
 def test_there_is_room_beside_the_largest_sums_for_what_a_carry_leaves() -> None:
@@ -74,19 +74,19 @@ def test_there_is_room_beside_the_largest_sums_for_what_a_carry_leaves() -> None
         for most in [math.isqrt((2**31 - 1) // (2 * steps))]
         if 2 * steps * most**2 > 2**31 - 2**15
     )
-    strips = np.zeros((LANES, 2 * PAIRS), dtype=np.int16)
-    strips[:, 2 * steps : 4 * steps] = most
-    strips[0, 0], strips[1, 0] = 255, 257  # 65535
-    assert exact(strips) != summed(strips, steps)
+    transposed = np.zeros((LANES, 2 * PAIRS), dtype=np.int16)
+    transposed[:, 2 * steps : 4 * steps] = most
+    transposed[0, 0], transposed[1, 0] = 255, 257  # 65535
+    assert exact(transposed) != summed(transposed, steps)
     assert most > largest(steps)
-    strips[:, 2 * steps : 4 * steps] = largest(steps)
-    assert exact(strips) == summed(strips, steps)
+    transposed[:, 2 * steps : 4 * steps] = largest(steps)
+    assert exact(transposed) == summed(transposed, steps)
 
 
 def test_strips_are_weighted() -> None:
     total = np.zeros((LANES, LANES), dtype=np.int64)
     weights = np.array([1] * (LANES - 1) + [1000])
-    kernels.add_strips(np.ones((LANES, 16), dtype=np.int16), 4, weights, total)
+    kernels.add_int16_columns(np.ones((LANES, 16), dtype=np.int16), 4, weights, total)
     assert (16 * np.outer(weights, weights)).tolist() == total.tolist()
 
 
@@ -135,7 +135,7 @@ def test_the_integers_are_those_of_one_row_after_the_other(center: bool, count: 
     assert exact(expected.T.astype(np.int64)) == total.tolist()
     assert expected.tolist() == chunk.integers().tolist()
     assert values.tolist() == chunk.values.tolist()
-    chunk.add_gram(again := np.zeros_like(total))  # the strips are still there
+    chunk.add_gram(again := np.zeros_like(total))  # the buffer is unchanged
     assert total.tolist() == again.tolist()
 
 
@@ -256,7 +256,7 @@ def test_files_of_any_grouping(size: int, tmp_path: Path, monkeypatch: pytest.Mo
     assert kernel_loader.loader.kernels(KernelKind.INT16_COLUMNS, 0) is not None
 
 
-@pytest.mark.parametrize("what", ["round_strips", "add_strips"])
+@pytest.mark.parametrize("what", ["round_columns", "add_int16_columns"])
 def test_code_that_gives_other_integers_is_not_used(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     selftest.check_int16_columns()
     monkeypatch.setattr(selftest, what, lambda *_: True)

@@ -1,16 +1,16 @@
-"""Compiled code for large data: cells to lattice integers, and the sums of products of these.
+"""Compiled kernels for large data: round cells to lattice integers, and add up Gram matrices of these.
 
-The operations on a cell are those of `dpframe.reading.column_map` and `dpframe.lattice`, in the same order, and sums
-are sums of integers that cannot overflow, so that every bit is the same as by NumPy.
+The operations on a cell are those of `dpframe.reading.column_map` and `dpframe.lattice`, in the same order, and all
+sums are integer sums that cannot overflow. So every bit is the same as with NumPy.
 
-- ``vectors`` and ``buffers``: what is spelled out for LLVM, and where rows lie while they are worked on;
-- ``pairs`` and ``products``: rows to 16-bit integers, two rows side by side, and these to sums of products;
-- ``row_gram`` and ``column_gram``: what is called, for rows with a norm and for columns;
-- ``selftest``: whether all of that works here.
+- ``vectors`` and ``buffers``: vector instructions written in LLVM, and the layout of the buffers;
+- ``pairs`` and ``products``: rows to pairs of 16-bit integers, and pairs to sums of products;
+- ``row_gram`` and ``column_gram``: the entry points, for rows with a norm and for columns;
+- ``selftest``: checks that the kernels work on this machine.
 """
 
-from dpframe.reading.kernels.column_gram import add_columns, add_strips, round_strips
+from dpframe.reading.kernels.column_gram import add_columns, add_int16_columns, round_columns
 from dpframe.reading.kernels.row_gram import add_rows
 from dpframe.reading.kernels.selftest import SELF_TESTS
 
-__all__ = ["SELF_TESTS", "add_columns", "add_rows", "add_strips", "round_strips"]
+__all__ = ["SELF_TESTS", "add_columns", "add_int16_columns", "add_rows", "round_columns"]

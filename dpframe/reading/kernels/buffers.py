@@ -1,8 +1,8 @@
-"""Memory for compiled code, and how rows lie in it.
+"""Buffers of the kernels, and their layout.
 
-Products are of 16-bit integers, because one instruction multiplies many of them and adds them in pairs. Two rows that
-follow each other are held as *pairs*: a word of 32 bits for each coordinate, with the integer of the first row in its
-lower half and that of the second in its upper. Word times word is then the sum of two products.
+Products are of 16-bit integers, because one instruction multiplies many of them and adds them in pairs. Two consecutive
+rows are stored as a *pair*: one 32-bit word for each coordinate, with the integer of the first row in the lower half
+and that of the second row in the upper half. Multiplying two words gives the sum of two products.
 """
 
 from __future__ import annotations
@@ -16,34 +16,35 @@ from numpy.typing import NDArray
 from dpframe.lattice import FloatArray, IntArray
 
 PAIRS = 128
-"""So many pairs of rows go through all products together: the words of a block stay in the first cache, and all of them
-in the second."""
+"""Pairs of rows per block: the words of one product tile stay in the L1 cache, those of the whole block in L2."""
 
 TALL = 6
-"""Products of so many coordinates with one or two vectors of others are summed at once: sums and factors fit in the
-registers of a core."""
+"""Height of a product tile: this many coordinates times one or two vectors of others, so that the sums and factors fit
+in the registers of a core."""
 
 LINE = 16
-"""Words in a line of a cache."""
+"""Words in a cache line."""
 
 GROUP = 4
-"""Products of fewer pairs between two carries take as long as those with both halves."""
+"""Fewest pairs between two carries: with fewer, products of whole integers are no faster than those of both halves."""
 
 
-class Room(NamedTuple):
-    """Memory for one call of compiled code."""
+class Buffers(NamedTuple):
+    """The buffers of one kernel call."""
 
-    pairs: NDArray[np.int32]  # of some rows, and of the high and the low halves of their integers
-    sums: IntArray  # of products with high halves, and of those with low halves or with whole integers
-    squares: NDArray[np.int32]  # for each GROUP of pairs, the largest sum of squares of a coordinate, in eighths
-    places: NDArray[np.uint64]  # addresses of two rows, and of where their pairs and both halves go
-    numbers: FloatArray  # factors of two rows, their squared lengths before that, and the largest these may be
-    bits: NDArray[np.uint32]  # of two rows, from 2¹⁶ on where 16 do not hold one
+    pairs: NDArray[np.int32]  # a block of pairs, then the high halves and the low halves of its integers
+    sums: IntArray  # sums of products with high halves; sums of those with low halves or whole integers
+    squares: NDArray[np.int32]  # per GROUP of pairs, the largest sum of squares of a coordinate, in eighths
+    places: NDArray[np.uint64]  # addresses of two rows, then of the outputs: pairs, high halves, low halves
+    numbers: FloatArray  # of two rows: factors, squared lengths before these, and their upper limits
+    bits: NDArray[np.uint32]  # of two rows: 2¹⁶ or more if an integer of the row does not fit in 16 bits
 
     @classmethod
-    def of(cls, width: int) -> Room:
-        """For rows of so many coordinates. Rows of pairs take an odd number of lines, so that the words of a coordinate
-        in many rows do not fall on the same place of a cache."""
+    def of(cls, width: int) -> Buffers:
+        """Buffers for rows of this many coordinates.
+
+        A pair takes an odd number of cache lines, so that the words of one coordinate fall in different cache sets.
+        """
         words = LINE * ((width + TALL + LINE - 2) // LINE | 1)
         return cls(
             pairs=np.zeros((3, PAIRS, words), dtype=np.int32),
@@ -55,4 +56,4 @@ class Room(NamedTuple):
         )
 
 
-ROOM = numba.typeof(Room.of(1))  # type: ignore[no-untyped-call]
+BUFFERS = numba.typeof(Buffers.of(1))  # type: ignore[no-untyped-call]

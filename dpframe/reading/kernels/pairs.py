@@ -1,4 +1,4 @@
-"""Rows of floats, scaled down to a norm, to pairs of rows of integers."""
+"""Rows of floats to pairs of integer rows, scaled down to a norm."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpframe import lattice
 from dpframe.jit import compiled_part
 from dpframe.lattice import FloatArray, IntArray
-from dpframe.reading.kernels.buffers import PAIRS, Room
+from dpframe.reading.kernels.buffers import PAIRS, Buffers
 from dpframe.reading.kernels.vectors import (
     DOUBLE,
     INTEGER,
@@ -31,31 +31,32 @@ from dpframe.reading.kernels.vectors import (
 )
 
 SHORT, MODERATE = 2.0**32, 2.0**52
+# Repeated here, since the disk cache of compiled code is keyed by the files of this folder.
 if (SHORT, MODERATE) != (lattice.SHORT, lattice.MODERATE):
-    raise ImportError("compiled code, which is kept on disk, is for rows of other lengths than those of the lattice")
+    raise ImportError("the limits on squared lengths differ from those of dpframe.lattice")
 
 MAGIC = 1.5 * 2.0**52
-"""Adding this to a number below 2⁵¹ rounds it, ties to even, and its lowest bits are then those of the integer."""
+"""Adding this to a number below 2⁵¹ rounds it, ties to even; the lowest bits of the sum are those of the integer."""
 
 HALF = 1 << 8
-"""A 16-bit integer is high · HALF + low, with −128 ≤ high < 128 and 0 ≤ low < 256. Sums of its products with either,
-2 · PAIRS of them, are at most 2 · 128 · 2¹⁵ · 255 in size, which is below 2³¹."""
+"""A 16-bit integer is high · HALF + low, with −128 ≤ high < 128 and 0 ≤ low < 256. A sum of 2 · PAIRS products of a
+16-bit integer with a high or a low half is at most 2 · 128 · 2¹⁵ · 255 in absolute value, which is below 2³¹."""
 
 
 def _rounded(*, single: bool) -> Any:
-    """The code that rounds a pair of rows of a type of floats."""
+    """An intrinsic that rounds a pair of rows of floats or doubles."""
 
     @in_llvm
     def round_pair(_: Any, dim: Any, scale: Any, places: Any, numbers: Any, seen: Any) -> Any:
-        """The integers of two rows as pairs, and halves of them.
+        """Round two rows, multiply them by their factors, round again, and write the integers as pairs and halves.
 
         Args:
-            dim: how many cells a row has.
+            dim: the number of cells in a row.
             scale: lattice steps per unit.
-            places: the address of five addresses: of both rows, and of where pairs go, and their high and low halves.
-            numbers: the address of what the rounded rows are then multiplied with, and rounded again; behind them the
-                squared lengths of the rows before that, which are overwritten.
-            seen: the address of 32-bit integers for both, from 2¹⁶ on if 16 bits do not hold a row; overwritten.
+            places: the address of five addresses: of both rows, and of the outputs: pairs, high halves, low halves.
+            numbers: the address of the factors of both rows, followed by their squared lengths between both roundings,
+                which are overwritten.
+            seen: the address of two 32-bit integers, overwritten: 2¹⁶ or more if the row does not fit in 16 bits.
         """
         words, bits, doubles = (ir.VectorType(kind, LANES) for kind in (INTEGER, LONG, DOUBLE))
         floats, size = (ir.VectorType(ir.FloatType(), LANES), 4) if single else (doubles, 8)
@@ -75,12 +76,12 @@ def _rounded(*, single: bool) -> Any:
             def read(address: Any, kind: Any, number: int) -> Any:
                 return builder.load(builder.inttoptr(place(address, LONG(number), 8), kind.as_pointer()), align=8)
 
-            def write(found: Any, address: Any, number: Any, bytes_each: int) -> None:
-                where = builder.inttoptr(place(address, number, bytes_each), found.type.as_pointer())
-                builder.store(found, where, align=bytes_each)
+            def write(value: Any, address: Any, number: Any, bytes_each: int) -> None:
+                where = builder.inttoptr(place(address, number, bytes_each), value.type.as_pointer())
+                builder.store(value, where, align=bytes_each)
 
-            def add(found: Any, where: Any, how: Any) -> None:
-                builder.store(how(builder.load(where), found), where)
+            def add(value: Any, where: Any, how: Any) -> None:
+                builder.store(how(builder.load(where), value), where)
 
             steps = spread(builder, scale, doubles)
             factors = [spread(builder, read(numbers, DOUBLE, row), doubles) for row in (0, 1)]
@@ -91,16 +92,16 @@ def _rounded(*, single: bool) -> Any:
             )
 
             def round_some(column: Any, load: Callable[[Any], Any]) -> None:
-                found = []
+                integers = []
                 for row in (0, 1):
                     values = load(place(starts[row], column, size))
                     values = builder.fpext(values, doubles) if single else values
                     rounded = builder.fsub(builder.fadd(builder.fmul(values, steps), magic), magic)
                     add(builder.fmul(rounded, rounded), lengths[row], builder.fadd)
                     shown = builder.fadd(builder.fmul(rounded, factors[row]), magic)
-                    found.append(builder.trunc(builder.bitcast(shown, bits), words))
-                    add(builder.add(found[row], constant(1 << 15)), outside[row], builder.or_)
-                both = builder.or_(builder.and_(found[0], constant(0xFFFF)), builder.shl(found[1], constant(16)))
+                    integers.append(builder.trunc(builder.bitcast(shown, bits), words))
+                    add(builder.add(integers[row], constant(1 << 15)), outside[row], builder.or_)
+                both = builder.or_(builder.and_(integers[0], constant(0xFFFF)), builder.shl(integers[1], constant(16)))
                 high = builder.bitcast(builder.ashr(builder.bitcast(both, shorts), eight), words)
                 for target, part in zip(targets, (both, high, builder.and_(both, constant(0x00FF00FF))), strict=True):
                     write(part, target, column, 4)
@@ -133,8 +134,8 @@ _round_singles, _round_doubles = _rounded(single=True), _rounded(single=False)
 
 @compiled_part
 def _round_row(cells: NDArray[Any], scale: float, factor: float, most: float, integers: FloatArray) -> bool:
-    """Round the cells of a row, multiply them by a factor and round again, if their squared length between both is at
-    most as large as it was."""
+    """Round the cells of a row, multiply them by a factor and round again; return whether their squared length between
+    both roundings is at most ``most``, so that the factor makes the row short enough."""
     square = 0.0
     for i in range(len(cells)):
         integers[i] = np.rint(np.float64(cells[i]) * scale)
@@ -148,21 +149,21 @@ def _round_row(cells: NDArray[Any], scale: float, factor: float, most: float, in
 def _to_doubles(
     address: Any, single: bool, scale: float, factor: float, most: float, dim: int, integers: FloatArray
 ) -> bool:
-    """The same for a row by its address."""
+    """`_round_row` of the row at an address."""
     if single:
         return _round_row(carray(singles_at(address), dim), scale, factor, most, integers)
     return _round_row(carray(doubles_at(address), dim), scale, factor, most, integers)
 
 
 @compiled_part
-def _round_both(single: bool, dim: int, scale: float, inner: float, room: Room) -> None:
-    """Round the rows at the first two places, and once more if one of them is too long.
+def _round_both(single: bool, dim: int, scale: float, inner: float, buffers: Buffers) -> None:
+    """Round the rows at the first two addresses of ``buffers.places``, and once more if one of them is too long.
 
-    They are read twice then. Somebody may write to them meanwhile, so that a row is good only if its squared length is
-    at most the one that its factor is for.
+    The second time they are read again, and another thread may have written to them. So a row is accepted only if its
+    squared length is at most the one that its factor was computed for.
     """
-    places, numbers, bits = address_of(room.places), address_of(room.numbers), address_of(room.bits)
-    factors, squares, most = room.numbers[:2], room.numbers[2:4], room.numbers[4:]
+    places, numbers, bits = address_of(buffers.places), address_of(buffers.numbers), address_of(buffers.bits)
+    factors, squares, most = buffers.numbers[:2], buffers.numbers[2:4], buffers.numbers[4:]
     factors[:], most[:], again = 1.0, SHORT, True
     while again:
         if single:
@@ -186,36 +187,41 @@ def to_pairs(
     scale: float,
     inner: float,
     center: bool,
-    aside: IntArray,
-    beyond: FloatArray,
-    room: Room,
+    skipped_rows: IntArray,
+    wide_rows: FloatArray,
+    buffers: Buffers,
 ) -> tuple[int, int]:
-    """Round at most 2 · PAIRS rows to pairs and their halves, with ones as the constant coordinate where the plan is
-    centred. Others go to ``beyond``, or their numbers to ``aside``; how many do."""
-    across, left_out, wide = 4 * room.pairs.shape[2], 0, 0
+    """Round at most 2 · PAIRS rows to pairs and halves, with 1 as the constant coordinate if the plan is centered.
+
+    Rows that do not fit in 16 bits go to ``wide_rows``; the indices of rows for NumPy go to ``skipped_rows``. Both are
+    zero in the pairs. Returns the numbers of skipped and of wide rows.
+    """
+    across, skipped, wide = 4 * buffers.pairs.shape[2], 0, 0
     for k in range((count + 1) // 2):
         for which in range(3):
-            room.places[2 + which] = address_of(room.pairs) + np.uint64(across * (PAIRS * which + k))
-        for row in range(2):  # the last may stand for a row that is not there
-            room.places[row] = address + np.uint64(min(2 * k + row, count - 1) * stride)
-        _round_both(single, dim, scale, inner, room)
+            buffers.places[2 + which] = address_of(buffers.pairs) + np.uint64(across * (PAIRS * which + k))
+        for row in range(2):  # an odd last row is paired with itself, masked out below
+            buffers.places[row] = address + np.uint64(min(2 * k + row, count - 1) * stride)
+        _round_both(single, dim, scale, inner, buffers)
         ones = 0x10001
         for row in range(2):
-            short, there = room.numbers[2 + row] <= room.numbers[4 + row], 2 * k + row < count
-            if short and there and room.bits[row] < 1 << 16:
+            short, there = buffers.numbers[2 + row] <= buffers.numbers[4 + row], 2 * k + row < count
+            if short and there and buffers.bits[row] < 1 << 16:
                 continue
             ones &= 0xFFFF << 16 * (1 - row)
             if short and there:
-                factor, most = room.numbers[row], room.numbers[4 + row]
-                short = _to_doubles(room.places[row], single, scale, factor, most, dim, beyond[wide])
+                factor, most = buffers.numbers[row], buffers.numbers[4 + row]
+                short = _to_doubles(buffers.places[row], single, scale, factor, most, dim, wide_rows[wide])
                 wide += short
             if there and not short:
-                aside[left_out] = 2 * k + row
-                left_out += 1
+                skipped_rows[skipped] = 2 * k + row
+                skipped += 1
         if ones != 0x10001:
             for which in range(3):
                 for i in range(dim):
-                    room.pairs[which, k, i] &= 0xFFFF * ones
+                    buffers.pairs[which, k, i] &= 0xFFFF * ones
         if center:
-            room.pairs[0, k, dim] = room.pairs[2, k, dim] = ones  # whose high halves are zero, as they are there
-    return left_out, wide
+            buffers.pairs[0, k, dim] = buffers.pairs[2, k, dim] = (
+                ones  # its high halves are zero, as the buffer already is there
+            )
+    return skipped, wide

@@ -1,4 +1,4 @@
-"""Rows with a norm, to the sum of their products."""
+"""The Gram matrix of rows with a norm."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpframe.jit import compiled, compiled_part
 from dpframe.lattice import FloatArray, IntArray
-from dpframe.reading.kernels.buffers import PAIRS, ROOM, Room
+from dpframe.reading.kernels.buffers import BUFFERS, PAIRS, Buffers
 from dpframe.reading.kernels.pairs import HALF, to_pairs
 from dpframe.reading.kernels.products import add_products, add_sums
 
@@ -27,30 +27,42 @@ def add_some(
     scale: float,
     inner: float,
     width: int,
-    aside: IntArray,
-    beyond: FloatArray,
+    skipped_rows: IntArray,
+    wide_rows: FloatArray,
     done: tuple[int, int],
-    room: Room,
+    buffers: Buffers,
 ) -> tuple[int, int]:
-    """Add the products of at most 2 · PAIRS rows, the first of which has the number ``start``; how many rows are in
-    ``aside`` and in ``beyond``, with those that were before."""
-    left_out, wide = done
+    """Add the products of at most 2 · PAIRS rows, the first of which has index ``start``.
+
+    ``done`` holds the numbers of skipped and wide rows so far; returns them with those of these rows added.
+    """
+    skipped, wide = done
     more, wider = to_pairs(
-        address, single, stride, count, dim, scale, inner, width > dim, aside[left_out:], beyond[wide:], room
+        address,
+        single,
+        stride,
+        count,
+        dim,
+        scale,
+        inner,
+        width > dim,
+        skipped_rows[skipped:],
+        wide_rows[wide:],
+        buffers,
     )
-    for i in range(left_out, left_out + more):
-        aside[i] += start
-    add_products((count + 1) // 2, width, room)
-    return left_out + more, wide + wider
+    for i in range(skipped, skipped + more):
+        skipped_rows[i] += start
+    add_products((count + 1) // 2, width, buffers)
+    return skipped + more, wide + wider
 
 
 @compiled_part
-def add_both(weights: IntArray, total: IntArray, room: Room) -> None:
-    """Add the sums of products with both halves to the total."""
+def add_both(weights: IntArray, total: IntArray, buffers: Buffers) -> None:
+    """Combine the sums of products with high and with low halves, and add them to the total."""
     for i in range(len(weights)):
         for j in range(i + 1):
-            room.sums[1, i, j] += HALF * room.sums[0, i, j]
-    add_sums(room.sums[1], weights, total)
+            buffers.sums[1, i, j] += HALF * buffers.sums[0, i, j]
+    add_sums(buffers.sums[1], weights, total)
 
 
 def _add_rows(
@@ -63,26 +75,28 @@ def _add_rows(
     inner: float,
     weights: IntArray,
     total: IntArray,
-    aside: IntArray,
-    beyond: FloatArray,
-    room: Room,
+    skipped_rows: IntArray,
+    wide_rows: FloatArray,
+    buffers: Buffers,
 ) -> tuple[int, int]:
     width, done = len(weights), (0, 0)
     for start in range(0, count, 2 * PAIRS):
         some, here = min(2 * PAIRS, count - start), address + np.uint64(start * stride)
-        done = add_some(here, single, stride, start, some, dim, scale, inner, width, aside, beyond, done, room)
-    add_both(weights, total, room)
+        done = add_some(
+            here, single, stride, start, some, dim, scale, inner, width, skipped_rows, wide_rows, done, buffers
+        )
+    add_both(weights, total, buffers)
     return done
 
 
-HOW = (  # rows are summed
+HOW = (  # the types of scale to buffers, the last arguments of both kernels for rows with a norm
     types.float64,
     types.float64,
     types.int64[::1],
     types.int64[:, ::1],
     types.int64[::1],
     types.float64[:, ::1],
-    ROOM,
+    BUFFERS,
 )
 
 
@@ -97,26 +111,26 @@ def add_rows(
     inner: float,
     weights: IntArray,
     total: IntArray,
-    aside: IntArray,
-    beyond: FloatArray,
+    skipped_rows: IntArray,
+    wide_rows: FloatArray,
 ) -> tuple[int, int]:
     """Round rows to the lattice, scale down those that are longer than the norm, and add their products.
 
     Args:
-        rows: floats or doubles, aligned, those of a row one behind the other.
+        rows: floats or doubles, aligned; the cells of a row are contiguous.
         scale: lattice steps per unit.
         inner: the length to which long rows are scaled down, in lattice steps.
-        weights: a one for each coordinate, and what the constant coordinate is, where there is one.
-        total: what the sums are added to; both halves of it.
-        aside: room for the numbers of rows.
-        beyond: room for integer rows, without the constant coordinate.
+        weights: 1 for each coordinate, followed by the value of the constant coordinate, if there is one.
+        total: the matrix to add to, both triangles of it.
+        skipped_rows: buffer for the indices of skipped rows.
+        wide_rows: buffer for integer rows that need more than 16 bits, without the constant coordinate.
 
     Returns:
-        How many rows were left out, whose numbers are then in ``aside``: those with a cell that is not finite, or a
-        thousand norms long. And how many have an integer that 16 bits do not hold: they are then in ``beyond``, and
-        their products are not added.
+        The number of skipped rows, which have a cell that is not finite or are a thousand norms long; their indices are
+        in ``skipped_rows``. And the number of rows with an integer that does not fit in 16 bits; their integers are in
+        ``wide_rows``. The products of neither are added.
     """
     place = rows.__array_interface__["data"][0], rows.itemsize == 4, rows.strides[0], *rows.shape
-    room = Room.of(len(weights))
-    found: tuple[int, int] = _adding_rows()(*place, scale, inner, weights, total, aside, beyond, room)
-    return found
+    buffers = Buffers.of(len(weights))
+    counts: tuple[int, int] = _adding_rows()(*place, scale, inner, weights, total, skipped_rows, wide_rows, buffers)
+    return counts

@@ -1,4 +1,4 @@
-"""What compiled code does with vectors, spelled out for LLVM where compilers do not find the instructions."""
+"""Vector operations, written in LLVM where compilers do not choose the right instructions."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ INTEGER, LONG, DOUBLE = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 
 
 def in_llvm(function: Any) -> Any:
-    """A function that compiled code calls without the first argument, which is Numba's."""
+    """An intrinsic: a function that emits LLVM code. Kernels call it without its first argument, which is Numba's."""
     return intrinsic(function)
 
 
 def _cells_at(kind: Any) -> Any:
-    """Cells of a type, by the address of the first."""
+    """An intrinsic that turns an address into a pointer to cells of a type."""
 
     @in_llvm
     def pointer(_: Any, address: Any) -> Any:
-        found = types.CPointer(kind)  # type: ignore[no-untyped-call]
+        result = types.CPointer(kind)  # type: ignore[no-untyped-call]
 
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.inttoptr(arguments[0], context.get_value_type(found))
+            return builder.inttoptr(arguments[0], context.get_value_type(result))
 
-        return found(address), code
+        return result(address), code
 
     return pointer
 
@@ -44,7 +44,7 @@ singles_at, doubles_at = _cells_at(types.float32), _cells_at(types.float64)
 
 @compiled_part
 def address_of(array: NDArray[Any]) -> Any:
-    """The address of an array."""
+    """The address of the first entry of an array."""
     return np.uint64(array.ctypes.data)
 
 
@@ -55,7 +55,7 @@ def spread(builder: Any, number: Any, vector: Any) -> Any:
 
 
 def folded(builder: Any, vector: Any, add: Any) -> Any:
-    """The sum of the lanes of a vector, or what else comes of two, one half with the other at a time."""
+    """The reduction of the lanes of a vector by an operation such as addition, combining halves."""
     count = vector.type.count
     while count > 1:
         count //= 2
@@ -65,7 +65,7 @@ def folded(builder: Any, vector: Any, add: Any) -> Any:
 
 
 def masked(builder: Any, address: Any, vector: Any, size: int, mask: Any) -> Any:
-    """The cells that a mask tells, of so many bytes each, and zeros in the others, which are not read."""
+    """A masked load of cells of ``size`` bytes: zero, and not read, where the mask is false."""
     pointer = vector.as_pointer()
     kind = ir.FunctionType(vector, [pointer, INTEGER, ir.VectorType(ir.IntType(1), vector.count), vector])
     name = f"llvm.masked.load.v{vector.count}f{8 * size}.p0"
@@ -73,18 +73,18 @@ def masked(builder: Any, address: Any, vector: Any, size: int, mask: Any) -> Any
     return builder.call(load, [builder.inttoptr(address, pointer), INTEGER(size), mask, vector(None)])
 
 
-def _turn(bits: int) -> Any:
-    """The code that turns LANES strips of words, at LANES places each, to rows."""
+def _transpose(bits: int) -> Any:
+    """An intrinsic that transposes a tile of LANES × LANES words of this many bits."""
 
     @in_llvm
-    def turn(_: Any, strips: Any, stride: Any, rows: Any, across: Any) -> Any:
-        """Read strips and write rows.
+    def transpose(_: Any, columns: Any, stride: Any, rows: Any, across: Any) -> Any:
+        """Read contiguous columns and write contiguous rows.
 
         Args:
-            strips: the address of the first word.
-            stride: from a strip to the next, in bytes.
+            columns: the address of the first word of the first column.
+            stride: from one column to the next, in bytes.
             rows: the address of the first word of the first row.
-            across: from a row to the next, in bytes.
+            across: from one row to the next, in bytes.
         """
         long, words = ir.IntType(64), ir.VectorType(ir.IntType(bits), LANES)
         halves = [
@@ -95,23 +95,25 @@ def _turn(bits: int) -> Any:
         ]
 
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            strips, stride, rows, across = arguments
+            columns, stride, rows, across = arguments
 
             def place(start: Any, step: Any, number: int) -> Any:
                 return builder.inttoptr(builder.add(start, builder.mul(step, long(number))), words.as_pointer())
 
-            found = [builder.load(place(strips, stride, number), align=bits // 8) for number in range(LANES)]
-            for _ in range(LANES.bit_length() - 1):  # each time vectors are interleaved with those half of the way on
-                both = zip(found[: LANES // 2], found[LANES // 2 :], strict=True)
-                found = [builder.shuffle_vector(one, other, half) for one, other in both for half in halves]
-            for number, row in enumerate(found):
+            tile = [builder.load(place(columns, stride, number), align=bits // 8) for number in range(LANES)]
+            for _ in range(
+                LANES.bit_length() - 1
+            ):  # each time, interleave the first half of the vectors with the second
+                both = zip(tile[: LANES // 2], tile[LANES // 2 :], strict=True)
+                tile = [builder.shuffle_vector(one, other, half) for one, other in both for half in halves]
+            for number, row in enumerate(tile):
                 builder.store(row, place(rows, across, number), align=bits // 8)
             return context.get_dummy_value()
 
         address, number = types.uint64, types.int64
         return types.void(address, number, address, number), code
 
-    return turn
+    return transpose
 
 
-turn_words, turn_doubles = _turn(32), _turn(64)
+transpose_words, transpose_doubles = _transpose(32), _transpose(64)

@@ -23,9 +23,9 @@ from dpframe.reading import int16, kernel_loader, kernels
 from dpframe.reading.chunk import Chunk
 from dpframe.reading.kernel_loader import KernelKind
 from dpframe.reading.kernels import selftest
-from dpframe.reading.kernels.buffers import PAIRS, Room
+from dpframe.reading.kernels.buffers import PAIRS, Buffers
 from dpframe.reading.kernels.pairs import HALF, _round_row
-from dpframe.reading.kernels.products import fitting_steps
+from dpframe.reading.kernels.products import pairs_that_fit
 from dpframe.reading.mapper import RowKernelChunk, mapper
 from dpframe.reading.scratch import Scratch
 from dpframe.reading.tiles import INT16_ENTRIES
@@ -51,12 +51,12 @@ def compiled_gram(values: NDArray[Any], rows: dp.Rows) -> list[list[int]]:
 
 def not_summed(values: NDArray[Any], norm: float) -> tuple[list[int], list[list[float]]]:
     """The numbers of the rows that compiled code leaves out, and the integer rows that it leaves to doubles."""
-    dim, aside, beyond = values.shape[1], np.full(len(values), -1), np.full(values.shape, -1.0)
+    dim, skipped_rows, wide_rows = values.shape[1], np.full(len(values), -1), np.full(values.shape, -1.0)
     total, ones = np.zeros((dim, dim), dtype=np.int64), np.ones(dim, dtype=np.int64)
     scale, inner = lattice.steps_per_unit(dim, norm), lattice.inner_radius(dim)
-    left_out, wide = kernels.add_rows(values, scale, inner, ones, total, aside, beyond)
-    assert (aside[left_out:] == -1).all()
-    return aside[:left_out].tolist(), beyond[:wide].tolist()
+    skipped, wide = kernels.add_rows(values, scale, inner, ones, total, skipped_rows, wide_rows)
+    assert (skipped_rows[skipped:] == -1).all()
+    return skipped_rows[:skipped].tolist(), wide_rows[:wide].tolist()
 
 
 def of_all_kinds(count: int, dim: int, norm: float) -> NDArray[np.float64]:
@@ -197,14 +197,14 @@ def in_groups(squares: NDArray[Any], rows: int) -> int:
 @pytest.mark.parametrize("most", [40, 900, 3000, 6000, 11_000, 16_000, 32_767, 32_768])
 def test_steps_are_as_many_as_sums_of_squares_allow(pairs: int, width: int, most: int) -> None:
     """Integers of both signs, of which some coordinates are larger than others, and the last the largest."""
-    random, room = np.random.default_rng(pairs + most), Room.of(width)
+    random, buffers = np.random.default_rng(pairs + most), Buffers.of(width)
     sizes = np.append(random.integers(1, most, width - 1), most)
     integers = np.clip((random.uniform(-1, 1, (2 * pairs, width)) * sizes).astype(np.int64), -32_768, 32_767)
     integers[:4, -1] = max(-most, -32_768)
-    room.pairs[...] = 0x7FFF7FFF  # of an earlier pass
-    room.pairs[:, :, width:] = 0
-    room.pairs[0, :pairs, :width] = (integers[::2] & 0xFFFF | integers[1::2] << 16).astype(np.int32)
-    steps = fitting_steps(pairs, width, room)
+    buffers.pairs[...] = 0x7FFF7FFF  # of an earlier pass
+    buffers.pairs[:, :, width:] = 0
+    buffers.pairs[0, :pairs, :width] = (integers[::2] & 0xFFFF | integers[1::2] << 16).astype(np.int32)
+    steps = pairs_that_fit(pairs, width, buffers)
     limit, squares = 2**31 - 2**16, integers**2
     assert steps in (0, 4, 8, 16, 32, 64, 128)
     assert steps == 0 or in_groups(squares, 2 * steps) <= limit
@@ -323,14 +323,14 @@ def test_memory_that_is_given_back_is_not_read() -> None:
         "for dim in (17, 100, 116, 200, 600):\n"
         "    rows = np.random.default_rng(dim).standard_normal((301, dim))\n"
         "    rows[::7, 3], rows[::5, 2] = np.nan, 1e3\n"
-        "    total, aside = np.zeros((dim, dim), dtype=np.int64), np.zeros(301, dtype=np.int64)\n"
-        "    beyond = np.zeros((301, dim))\n"
+        "    total, skipped_rows = np.zeros((dim, dim), dtype=np.int64), np.zeros(301, dtype=np.int64)\n"
+        "    wide_rows = np.zeros((301, dim))\n"
         "    how = lattice.steps_per_unit(dim, 30.0), lattice.inner_radius(dim), np.ones(dim, dtype=np.int64)\n"
-        "    left_out, wide = kernels.add_rows(rows, *how, total, aside, beyond)\n"
-        "    assert left_out == len(set(aside[:left_out].tolist())) > 40\n"
+        "    skipped, wide = kernels.add_rows(rows, *how, total, skipped_rows, wide_rows)\n"
+        "    assert skipped == len(set(skipped_rows[:skipped].tolist())) > 40\n"
         "    assert wide > 40\n"
-        "    lattice.add_gram(beyond[:wide], total)\n"
-        "    kept = np.delete(lattice.integer_rows(rows, 30.0)[0], aside[:left_out], axis=0)\n"
+        "    lattice.add_gram(wide_rows[:wide], total)\n"
+        "    kept = np.delete(lattice.integer_rows(rows, 30.0)[0], skipped_rows[:skipped], axis=0)\n"
         "    assert (total == lattice.gram(kept)).all()\n"
     )
     environment = {**os.environ, "MALLOC_PERTURB_": "66", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
@@ -395,8 +395,8 @@ def test_nothing_is_read_beyond_the_last_cell() -> None:
         "        rows = np.random.default_rng(dim).standard_normal((count, dim)).astype(dtype) / dim\n"
         "        how = lattice.steps_per_unit(dim, 1.0), lattice.inner_radius(dim), np.ones(dim, dtype=np.int64)\n"
         "        for way in ('rows', 'columns'):\n"
-        "            total, aside = np.zeros((dim, dim), dtype=np.int64), np.zeros(count, dtype=np.int64)\n"
-        "            room = total, aside, np.zeros((count, dim))\n"
+        "            total, skipped_rows = np.zeros((dim, dim), dtype=np.int64), np.zeros(count, dtype=np.int64)\n"
+        "            room = total, skipped_rows, np.zeros((count, dim))\n"
         "            if way == 'rows':\n"
         "                found = kernels.add_rows(at_the_end(rows), *how, *room)\n"
         "            else:\n"
@@ -457,7 +457,7 @@ def test_the_widest_rows() -> None:
     [
         ("add_rows", selftest.check_rows),
         ("add_columns", selftest.check_normed_columns),
-        ("round_strips", selftest.check_normed_columns),
+        ("round_columns", selftest.check_normed_columns),
     ],
 )
 def test_code_that_gives_other_sums_is_not_used(
