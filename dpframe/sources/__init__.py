@@ -1,14 +1,14 @@
-"""Where rows come from, and how they are read.
+"""Sources of rows, and their readers.
 
-Opening a source looks at its public schema only: shape, types and column names. Values are read when the runner asks
-for blocks, which is after the charge. One module for each way in:
+Opening a source reads its public schema only: shape, types and column names. Values are read when the runner asks for
+blocks, which is after the charge. One module for each kind of source:
 
 - ``arrays``: NumPy arrays, memory maps, dictionaries of columns;
-- ``dispatch``: which of the following is for which table: ``frames`` (pandas, polars), ``parquet``, ``csv``,
-  ``arrow`` (tables and streams, and the one conversion from Arrow to NumPy);
-- ``queries``: relations of DuckDB, and SQL on a database;
-- ``dask`` and ``dask_partition``: arrays and data frames of Dask, whose statistics are computed where they are;
-- ``opened`` and ``stamps``: what they share, and how data that does not stand still is noticed.
+- ``dispatch``: chooses the reader of a table: ``frames`` (pandas, polars), ``parquet``, ``csv``,
+  ``arrow`` (tables and streams, and the conversion from Arrow to NumPy);
+- ``queries``: DuckDB relations, and SQL on a database;
+- ``dask`` and ``dask_partition``: Dask arrays and data frames, whose statistics are computed on the workers;
+- ``opened`` and ``stamps``: what all readers share, and the detection of files that change.
 """
 
 from dpframe.sources.source import Source, open_source

@@ -1,4 +1,4 @@
-"""NumPy: two-dimensional arrays, structured arrays and dictionaries of columns, in memory or mapped into it."""
+"""NumPy: two-dimensional arrays, structured arrays and dictionaries of columns, in memory or memory-mapped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALLOWED = (
 
 
 def is_columns(data: Any) -> bool:
-    """Whether these are NumPy columns by name."""
+    """Whether this is a dictionary of columns or a structured array."""
     return isinstance(data, dict) or (isinstance(data, np.ndarray) and data.dtype.names is not None)
 
 
@@ -35,15 +35,15 @@ def open_array(data: Any, rows: Rows, size: Callable[[int], int]) -> Opened:
     Args:
         data: the array or dictionary.
         rows: the promise.
-        size: the most rows in a block, for a number of coordinates.
+        size: gives the most rows in a block, for a number of coordinates.
     """
     checked = _checked(data, rows)
     columns = checked if isinstance(checked, dict) else {"": checked}
     mapped = [each.filename for each in columns.values() if isinstance(each, np.memmap) and each.filename is not None]
     stamps = [Stamp.of(Path(name)) for name in dict.fromkeys(mapped)]
-    # The bytes of a file are seen by anyone who may list it; those in memory, or of a part of it, would tell the number
-    # of rows.
-    told = all(map(_is_whole_file, columns.values())) or rows.neighbors == "replace"
+    # The size of a file is visible to anyone who may list it; that of an array in memory, or of a part of a file, would
+    # reveal the number of rows.
+    public = all(map(_is_whole_file, columns.values())) or rows.neighbors == "replace"
     most = size(rows.dim or checked.shape[1] if isinstance(checked, np.ndarray) else rows.known_dim)
     count = len(next(iter(columns.values())))
 
@@ -54,20 +54,20 @@ def open_array(data: Any, rows: Rows, size: Callable[[int], int]) -> Opened:
             for start in range(0, count, most):
                 block = {name: np.asarray(cells[start : start + most]) for name, cells in columns.items()}
                 yield block if checked is columns else block[""]
-                meter.bytes += sum(cells.nbytes for cells in block.values()) if told else 0
+                meter.bytes += sum(cells.nbytes for cells in block.values()) if public else 0
 
-    return Opened(read, bytes=sum(cells.nbytes for cells in columns.values()) if told else None, count=count)
+    return Opened(read, bytes=sum(cells.nbytes for cells in columns.values()) if public else None, count=count)
 
 
 def _is_whole_file(cells: NDArray[Any]) -> bool:
-    """Whether these are all the numbers of a file, and not some that were taken out of it."""
+    """Whether this is a memory map up to the end of its file, and not a part of one."""
     if not isinstance(cells, np.memmap) or cells.filename is None:
         return False
     return bool(cells.offset + cells.nbytes == Stamp.of(Path(cells.filename)).bytes)
 
 
 def _checked(raw: Any, rows: Rows) -> Raw:
-    """The raw data as an array or a dictionary of the wanted columns, its schema checked."""
+    """The raw data as an array or a dictionary of the declared columns, with its schema checked."""
     _check_unmasked(raw)
     if is_columns(raw):
         return _checked_columns(raw, rows)
@@ -79,7 +79,7 @@ def _checked(raw: Any, rows: Rows) -> Raw:
 
 
 def check_shape(shape: tuple[Any, ...], rows: Rows) -> None:
-    """Refuse an array that does not have the columns of the plan; nothing that is said depends on its length."""
+    """Refuse an array that does not have the columns of the plan; no message depends on its number of rows."""
     if len(shape) != 2 or shape[1] == 0:
         raise DataError(
             f"the array must be two-dimensional with at least one column; it has shape {('rows', *shape[1:])}."
@@ -91,13 +91,16 @@ def check_shape(shape: tuple[Any, ...], rows: Rows) -> None:
         )
     wanted = rows.dim if rows.columns is None else len(rows.columns)
     if wanted is not None and shape[1] != wanted:
-        raise DataError(f"the array does not have the {wanted} columns of the plan.")  # a transposed one would tell n
+        raise DataError(
+            f"the array does not have the {wanted} columns of the plan."
+        )  # its own number would reveal n if it is transposed
     for column in rows.columns or ():
         if isinstance(column, Category) and column.is_text:
             raise DataError(f"category {column.name!r} has words as levels, which a numeric array cannot hold.")
 
 
 def check_numeric(dtype: np.dtype[Any], where: str) -> None:
+    """Refuse a type that does not hold real numbers."""
     if dtype.kind == "c":
         raise DataError(f"{where} holds complex numbers; rows are real.")
     if dtype.kind not in "biuf":

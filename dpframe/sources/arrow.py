@@ -1,8 +1,8 @@
-"""Arrow: one conversion to NumPy for data frames, Parquet, queries and everything else that speaks it.
+"""Arrow: the conversion to NumPy for data frames, Parquet, queries and all other Arrow streams.
 
-Opening looks at names and types, and tries each conversion on a null: what cannot be read is refused before the charge.
-After it no cell can fail. Whatever it holds becomes a number, one of the declared levels or a missing cell, which
-depends on that cell alone.
+Opening reads names and types, and tries each conversion on a null: a type that cannot be read is refused before the
+charge. After it no cell can fail: a cell becomes a number, one of the declared levels or a missing cell, depending on
+that cell alone.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from dpframe.spec.columns import Category
 
 Batches = Callable[[Meter], Iterable[Any]]
 
-AT_HAND = ("pyarrow", "polars", "pandas")
-"""Libraries whose streams are of what is there already, so that their schema can be seen without computing anything."""
+IN_MEMORY = ("pyarrow", "polars", "pandas")
+"""Libraries whose streams are of data in memory, so that their schema is known without computing anything."""
 
 
 def open_arrow(data: Any, columns: Declared, size: int) -> Opened:
-    """An Arrow table, a batch, or whatever gives an Arrow stream, which is read once.
+    """Open an Arrow table, a batch, or any object with an Arrow stream, which is read once.
 
-    Another library's object may compute its rows when it is asked for the stream. Its schema is checked before the
-    charge where it can be asked for alone, and otherwise when it is read.
+    An object of another library may compute its rows when the stream is opened. Its schema is checked before the charge
+    if the object gives it separately, and otherwise when it is read.
     """
     arrow = pyarrow()
     if isinstance(data, arrow.Table | arrow.RecordBatch):
@@ -42,7 +42,7 @@ def open_arrow(data: Any, columns: Declared, size: int) -> Opened:
         return in_blocks(lambda _: batches(), columns, size, count=chosen.num_rows)
     opening = partial(arrow.RecordBatchReader.from_stream, data)
     reading = partial(attempt, opening, f"{what(data)} cannot be read as a table of named columns")
-    if type(data).__module__.partition(".")[0] in AT_HAND:
+    if type(data).__module__.partition(".")[0] in IN_MEMORY:
         stream = reading()
         check_schema(stream.schema, columns)
         return in_blocks(lambda _: stream, columns, size, one_shot=True)
@@ -50,7 +50,7 @@ def open_arrow(data: Any, columns: Declared, size: int) -> Opened:
         check_schema(attempt(partial(arrow.schema, data), f"{what(data)} has no schema"), columns)
 
     def streamed(_: Meter) -> Iterator[Any]:
-        stream = reading()  # which may run a query, so not before the charge
+        stream = reading()  # may run a query, so not before the charge
         check_schema(stream.schema, columns)
         yield from stream
 
@@ -66,34 +66,35 @@ def in_blocks(
     total: int | None = None,
     count: int | None = None,
 ) -> Opened:
-    """Batches that are read as blocks of NumPy columns, of at most ``size`` rows."""
+    """Opened data that reads batches as blocks of NumPy columns, of at most ``size`` rows."""
 
     def read(meter: Meter) -> Iterator[Cells]:
         for batch in batches(meter):
             for start in range(0, batch.num_rows, size):
                 part = batch.slice(start, size)
-                found = dict(zip(part.schema.names, part.columns, strict=True))
-                yield {column.name: _cells(found[column.name], column) for column in columns}
+                arrays = dict(zip(part.schema.names, part.columns, strict=True))
+                yield {column.name: _cells(arrays[column.name], column) for column in columns}
 
     return Opened(read, one_shot=one_shot, bytes=total, count=count)
 
 
 def check_schema(schema: Any, columns: Declared, where: str = "the table") -> None:
+    """Refuse an Arrow schema that lacks a declared column, or has it with a type that cannot be read."""
     check_names(schema.names, columns, where)
     for column in columns:
-        found = schema.field(column.name).type
-        holds = f"column {column.name!r} of {where} holds {found}"
-        _check_type(found, column, holds)
-        if str(found) in FLOATS:
-            continue  # as they are
+        actual = schema.field(column.name).type
+        holds = f"column {column.name!r} of {where} holds {actual}"
+        _check_type(actual, column, holds)
+        if str(actual) in FLOATS:
+            continue  # read without conversion
         attempt(
-            partial(_cells, pyarrow().nulls(1, found), column), f"{holds}, which this version of pyarrow cannot read"
+            partial(_cells, pyarrow().nulls(1, actual), column), f"{holds}, which this version of pyarrow cannot read"
         )
 
 
-def _check_type(found: Any, column: Wanted, holds: str) -> None:
+def _check_type(actual: Any, column: Wanted, holds: str) -> None:
     types = pyarrow().types
-    inner = found.value_type if types.is_dictionary(found) else found
+    inner = actual.value_type if types.is_dictionary(actual) else actual
     if isinstance(column, Person):
         check_type(types, inner, holds)
         return
@@ -110,22 +111,22 @@ def _check_type(found: Any, column: Wanted, holds: str) -> None:
     raise DataError(f"{holds}; it must hold integers, floats, decimals or truth values. {advice}")
 
 
-FLOATS = ("double", "float", "halffloat")  # Arrow's names of its types
+FLOATS = ("double", "float", "halffloat")  # as Arrow names its types
 
 
 def _cells(array: Any, column: Wanted) -> NDArray[Any]:
-    """Arrow cells as NumPy's: the same numbers as a NumPy array of them would give, NaN or another word for a null."""
+    """An Arrow array as a NumPy array of the same numbers; a null is NaN, or a word that is not a level."""
     if isinstance(column, Person):
         return from_arrow(pyarrow(), array)
     if str(array.type) in FLOATS and not array.null_count:
-        return np.from_dlpack(array)  # as they are; to_numpy does the same, but loads pandas where it is installed
+        return np.from_dlpack(array)  # no copy; to_numpy does the same, but imports pandas if it is installed
     arrow, compute = pyarrow(), import_module("pyarrow.compute")
     types = arrow.types
     if types.is_dictionary(array.type):
         values = (array.dictionary, arrow.nulls(1, array.type.value_type))
         codes = array.indices.cast(arrow.int64()).fill_null(len(array.dictionary))
-        found: NDArray[Any] = np.concatenate([_cells(part, column) for part in values])[codes.to_numpy()]
-        return found
+        cells: NDArray[Any] = np.concatenate([_cells(part, column) for part in values])[codes.to_numpy()]
+        return cells
     if isinstance(column, Category) and column.is_text:
         levels = arrow.array(column.levels, arrow.large_string())
         codes = compute.index_in(array.cast(arrow.large_string()), levels).fill_null(len(levels))
@@ -135,21 +136,24 @@ def _cells(array: Any, column: Wanted) -> NDArray[Any]:
         wide = arrow.uint64() if types.is_uint64(array.type) else arrow.int64()
         return np.asarray(array.cast(wide).fill_null(no_level).to_numpy())
     if types.is_decimal(array.type):
-        array = array.cast(arrow.string())  # the direct way is off by one bit for 0.07, say
+        array = array.cast(arrow.string())  # the direct cast is off by one bit for 0.07, for example
     numbers = array.cast(arrow.float64(), safe=False)
     return np.from_dlpack(numbers.fill_null(_not_a_number()) if numbers.null_count else numbers)
 
 
 @cache
 def _not_a_number() -> Any:
-    """Of Arrow. Its own way from Python's loads pandas where it is installed, and so would ``to_numpy``: that takes
-    longer than reading a million cells."""
+    """NaN as an Arrow scalar.
+
+    Made from a Python float, Arrow would import pandas if it is installed, as ``to_numpy`` would: that takes longer
+    than reading a million cells.
+    """
     arrow = pyarrow()
     return arrow.Array.from_buffers(arrow.float64(), 1, [None, arrow.py_buffer(np.array([math.nan]))])[0]
 
 
 def words_of(codes: NDArray[Any], column: Category) -> NDArray[Any]:
-    """Levels by number; the number after the last is a word that is none of them."""
+    """The levels with these codes; the code after the last one gives a word that is not a level."""
     levels = [str(level) for level in column.levels]
     words: NDArray[Any] = np.array([*levels, max(levels, key=len) + "?"])[codes]
     return words

@@ -1,4 +1,4 @@
-"""CSV files, with nothing but the standard library."""
+"""CSV files, read with the standard library."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 
 
 def open_csv(path: Path, columns: Declared, size: int) -> Opened:
-    """UTF-8 with commas, a line of names, and quotes as in RFC 4180; types are what the plan declares.
+    """Open a CSV file: UTF-8 with commas, a header line, and quotes as in RFC 4180; the plan declares the types.
 
     A number is what Python's float() reads, and true and false are 1 and 0, in upper or lower case. Any other cell of a
-    numeric column is missing, as are all cells of a row that has more or fewer than the line of names, or is malformed.
-    Rows are the records of the file, as long as their cells may be: that their quotes are closed and doubled is a
-    promise about whoever wrote it, for a quote that opens a cell and is never closed joins the rows of others into that
-    cell. (Arrow's reader is faster, but such a quote makes it stop, and so does a very long cell; a run may not stop
-    because of a cell.)
+    numeric column is missing, as are all cells of a row that is malformed or has more or fewer cells than the header.
+    Rows are the records of the file, however long their cells are. That quotes are closed and doubled is a promise
+    about the writer of the file: a quote that opens a cell and is never closed joins the rows of others into that cell.
+    (Arrow's reader is faster, but such a quote makes it stop, and so does a very long cell; a run may not stop because
+    of a cell.)
     """
 
     path, stamp = path.absolute(), Stamp.of(path)
     header = attempt(partial(_header, path), f"{path.name!r} cannot be read as CSV")
     for column in columns:
-        if header.count(column.name) != 1:  # the line is not shown: without names it would be somebody's row
+        if header.count(column.name) != 1:  # the line is not shown: without a header it is a row
             raise DataError(f"the first line of {path.name!r} must name the column {column.name!r} once, and does not.")
     places = [header.index(column.name) for column in columns]
     unreadable, most = [""] * len(header), min(size, max(CSV_CELLS // len(header), 1))
@@ -63,13 +63,13 @@ def _text(path: Path) -> TextIO:
 
 
 def _records(file: TextIO) -> Iterator[list[str]]:
-    """The line of names, and then the rows."""
+    """The header, and then the rows."""
     reader = csv.reader(map(_without_returns, file))
     yield next(reader, [])
     while True:
         try:
-            yield from filter(None, reader)  # empty lines are no rows
-        except csv.Error:  # in the last line, or beyond the longest cell
+            yield from filter(None, reader)  # empty lines are not rows
+        except csv.Error:  # in the last line, or in a cell beyond the limit
             yield [""]
         else:
             return
@@ -81,7 +81,7 @@ def _header(path: Path) -> list[str]:
 
 
 def _without_returns(line: str) -> str:
-    """A line without carriage returns but at its end: the reader would stop at one, and take the rest for rows."""
+    """A line with carriage returns only at its end: the reader would stop at others, and take the rest for rows."""
     return line if line.find("\r", 0, -2) < 0 else line[:-2].replace("\r", " ") + line[-2:]
 
 
@@ -98,7 +98,7 @@ def _parsed(texts: list[str], column: Wanted) -> NDArray[Any]:
 
 
 def number_of(text: str) -> float:
-    """A cell as a number; not one where it is none."""
+    """A cell as a number; NaN if it is not one."""
     try:
         return float(text)
     except ValueError:

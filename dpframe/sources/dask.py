@@ -1,12 +1,12 @@
-"""Dask arrays and data frames: each partition becomes partial statistics where it is, and only totals travel.
+"""Dask arrays and data frames: statistics are computed where the partitions are, and only totals are sent.
 
-The scheduler is the one Dask itself would use: the current client of a cluster, or threads or processes here. Names and
-types come from the collection's own description, before the charge; nothing is computed then. Every partition is
-checked against it when it is read. Totals are exact integers, added up in a tree, and no task changes what it is given:
-another chunking, more workers, or a task that is done again elsewhere gives the same integers.
+The scheduler is the one Dask itself would use: the current client of a cluster, or local threads or processes. Names
+and types come from the metadata of the collection, before the charge; nothing is computed then. Every partition is
+checked against them when it is read. Totals are exact integers, added up in a tree, and no task changes its arguments:
+another chunking, more workers, or a task that is repeated elsewhere gives the same integers.
 
-Where rows are limited per person, partitions are read twice: first for the ids alone, then, knowing how many rows of
-each person may count in it, for the rows. (In one graph every partition would be held until the last one is counted.)
+If rows are limited per person, partitions are read twice: first for the ids alone, then, knowing how many rows of each
+person may count in it, for the rows. (In one graph every partition would be held until the last one is counted.)
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ from dpframe.sources.opened import Meter, Opened, Raw, attempt, check_names, dec
 from dpframe.spec.rows import Rows
 
 FAN_IN = 8  # totals added up by one task
-PAUSE = 5.0  # seconds between two looks at whether there is a worker
-ABANDONED = 120.0  # seconds without any, after which none is expected
+PAUSE = 5.0  # seconds between two checks that there is a worker
+ABANDONED = 120.0  # seconds without any worker, after which the run fails
 
-Tell = Callable[[int, int], None]
+Report = Callable[[int, int], None]
 T = TypeVar("T")
 
 
 def is_dask(data: Any) -> bool:
-    """Whether this is a collection of Dask, or built of them; nothing is imported to find out."""
+    """Whether this is a Dask collection, or built of them; nothing is imported to find out."""
     return hasattr(type(data), "__dask_graph__")
 
 
 def open_dask(data: Any, rows: Rows, size: Callable[[int], int]) -> Partitions:
-    """Check the names and types that a collection says it has; nothing is computed.
+    """Check the names and types that a collection declares; nothing is computed.
 
     Args:
-        data: an array or a data frame of Dask.
+        data: a Dask array or data frame.
         rows: the promise.
-        size: the most rows in a block, for a number of coordinates.
+        size: gives the most rows in a block, for a number of coordinates.
     """
     if is_a(data, "dask.array", "Array"):
         if not isinstance(data._meta, np.ndarray) or isinstance(data._meta, np.ma.MaskedArray):
@@ -87,12 +87,12 @@ def open_dask(data: Any, rows: Rows, size: Callable[[int], int]) -> Partitions:
 
 @attrs.frozen(repr=False, eq=False)
 class Partitions(Redacted):
-    """An opened collection of Dask, with its partitions in order, numbered from 0.
+    """An opened Dask collection, with its partitions in order, numbered from 0.
 
     Args:
         collection: the array or data frame.
         rows: the promise, with its dimension.
-        partition: what is known of each partition.
+        partition: opens and checks each partition.
     """
 
     _collection: Any = attrs.field(alias="collection")
@@ -100,13 +100,13 @@ class Partitions(Redacted):
     partition: Partition
 
     def delayed(self) -> list[Any]:
-        """The partitions, one delayed object each; planning them may compute, so this comes after the charge."""
+        """The partitions, one delayed object each. Dask may compute to plan them, so this comes after the charge."""
         if "" not in self.partition.types:
             return list(self._collection[list(self.partition.types)].to_delayed())
         return list(self._collection.rechunk({1: -1}).to_delayed().ravel())
 
     def __iter__(self) -> Iterator[Opened]:
-        """One partition after the other, brought here: for whoever must see the rows themselves."""
+        """One partition after the other, in this process: for callers that need the rows themselves."""
         for index, part in enumerate(_withheld(self.delayed)):
             yield Opened(partial(self._read, index, part))
 
@@ -114,29 +114,29 @@ class Partitions(Redacted):
         return self.partition.open(index, _withheld(part.compute)).read(meter)
 
     def accumulate(
-        self, statistics: Sequence[Statistic], rows: Rows, meter: Meter, tell: Tell | None = None
+        self, statistics: Sequence[Statistic], rows: Rows, meter: Meter, report: Report | None = None
     ) -> dict[Statistic, Parts]:
         """Exact totals of the statistics over all partitions.
 
         Args:
-            statistics: what is asked of the rows.
+            statistics: the statistics to sum.
             rows: the promise, with its norm known.
-            meter: is told the number of rows, so that passes can be compared.
-            tell: is told how many partitions are done, and of how many; both are public.
+            meter: records the number of rows, so that passes can be compared.
+            report: called with the number of partitions that are done, and that of all; both are public.
         """
         meter.start()
         job = Job(tuple(statistics), rows, self.partition)
-        found: Share | Failure = _withheld(lambda: self._computed(job, tell))
-        if isinstance(found, Failure):
-            raise DataError(found.words)
-        meter.rows = found.rows
+        result: Share | Failure = _withheld(lambda: self._computed(job, report))
+        if isinstance(result, Failure):
+            raise DataError(result.message)
+        meter.rows = result.rows
         meter.finish()
-        return dict(zip(statistics, found.totals.exact().values(), strict=True))  # what came back are copies
+        return dict(zip(statistics, result.totals.exact().values(), strict=True))  # its keys are copies of these
 
-    def _computed(self, job: Job, tell: Tell | None) -> Any:
+    def _computed(self, job: Job, report: Report | None) -> Any:
         tasks = Tasks(job)
         allotted = None if job.rows.person is None else _allotted(self.delayed(), tasks)
-        return _computed(self.delayed(), tasks, allotted, tell)
+        return _computed(self.delayed(), tasks, allotted, report)
 
 
 # -- on the workers ----------------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ class Partitions(Redacted):
 
 @attrs.frozen(repr=False, eq=False)
 class Job(Redacted):
-    """What every task needs to know."""
+    """The arguments that all tasks share."""
 
     statistics: tuple[Statistic, ...]
     rows: Rows
@@ -162,20 +162,22 @@ class Share(Redacted):
 
 @attrs.frozen
 class Failure:
-    """Why a partition could not be read, in words that hold no data. It is a result like any other: a task that raises
-    would have its arguments written to the worker's log."""
+    """Why a partition could not be read, in a message that holds no data.
 
-    words: str
+    It is returned, not raised: if a task raises, its arguments are written to the worker's log.
+    """
+
+    message: str
 
 
 def share_of(job: Job, index: int, part: Any, allotment: Tally | Failure | None = None) -> Share | Failure:
-    """The totals of one partition, or why there are none; so many rows of each person may count."""
+    """The totals of one partition, with at most the allotted rows of each person; or why there are none."""
 
     def share() -> Share:
         totals, meter, person = Totals(job.statistics, job.rows), Meter(), job.rows.person
         blocks = _metered(job.partition.open(index, part), meter)
         if person is not None:
-            assert isinstance(allotment, Tally)  # or every partition would count for itself
+            assert isinstance(allotment, Tally)  # otherwise m rows of a person could count in every partition
             blocks = counted(blocks, person, Counter(job.rows.contributions, allotment))
         with one_blas_thread():
             for raw in blocks:
@@ -183,17 +185,18 @@ def share_of(job: Job, index: int, part: Any, allotment: Tally | Failure | None 
         totals.finish()
         return Share(totals, meter.rows)
 
-    return allotment if isinstance(allotment, Failure) else _told(job, index, share)
+    return allotment if isinstance(allotment, Failure) else _guarded(job, index, share)
 
 
 def _metered(opened: Opened, meter: Meter) -> Iterator[Raw]:
+    """The blocks of a partition, whose rows the meter counts."""
     for raw in opened.read(meter):
         meter.rows += len(raw) if isinstance(raw, np.ndarray) else len(next(iter(raw.values())))
         yield raw
 
 
 def tally_of(job: Job, index: int, part: Any) -> Tally | Failure:
-    """How many rows of each person one partition has, as far as they may count."""
+    """The number of rows of each person in one partition, up to the limit."""
 
     def tally() -> Tally:
         counter = Counter(job.rows.contributions)
@@ -203,19 +206,19 @@ def tally_of(job: Job, index: int, part: Any) -> Tally | Failure:
                 counter.choose(ids)
         return counter.tally()
 
-    return _told(job, index, tally)
+    return _guarded(job, index, tally)
 
 
 def allotments_of(job: Job, tallies: Sequence[Tally | Failure]) -> list[Tally | Failure]:
-    """For each partition, in order, how many rows of each person may count in it."""
+    """For each partition, in order: how many rows of each person may count in it."""
     for tally in tallies:
         if isinstance(tally, Failure):
             return [tally] * len(tallies)
     return list(allotments((tally for tally in tallies if isinstance(tally, Tally)), job.rows.contributions))
 
 
-def _told(job: Job, index: int, work: Callable[[], T]) -> T | Failure:
-    """What work on a partition gives, or why it gives nothing."""
+def _guarded(job: Job, index: int, work: Callable[[], T]) -> T | Failure:
+    """The result of work on a partition, or why there is none."""
     try:
         version = import_module("dpframe").__version__
         if version != job.version:
@@ -229,7 +232,7 @@ def _told(job: Job, index: int, work: Callable[[], T]) -> T | Failure:
 
 
 def added(job: Job, shares: Sequence[Share | Failure]) -> Share | Failure:
-    """The totals of several shares, which stay as they are: they may be needed again."""
+    """The sum of several shares, which are not changed: a repeated task may need them again."""
     totals, rows = Totals(job.statistics, job.rows), 0
     for share in shares:
         if isinstance(share, Failure):
@@ -239,38 +242,39 @@ def added(job: Job, shares: Sequence[Share | Failure]) -> Share | Failure:
     return Share(totals, rows)
 
 
-# -- the graph, and who computes it ------------------------------------------------------------------------------------
+# -- the graph, and its scheduler --------------------------------------------------------------------------------------
 
 
 class Tasks:
-    """Makes the tasks of a job. Keys are random: Dask's own would be hashes of private objects."""
+    """Makes the tasks of a job. Their keys are random: Dask's own would be hashes of private objects."""
 
     def __init__(self, job: Job) -> None:
         self._delayed, self._token, self._numbers = import_module("dask").delayed, uuid.uuid4().hex, count()
         self.job = self._delayed(job, pure=False, traverse=False, name=f"dpframe-job-{self._token}")
 
-    def __call__(self, work: Callable[..., Any], what: str, *arguments: Any) -> Any:
-        key = f"dpframe-{what}-{self._token}-{next(self._numbers)}"
+    def __call__(self, work: Callable[..., Any], name: str, *arguments: Any) -> Any:
+        """A task that calls ``work`` with these arguments."""
+        key = f"dpframe-{name}-{self._token}-{next(self._numbers)}"
         return self._delayed(work, pure=False)(*arguments, dask_key_name=key)
 
 
 def _allotted(parts: Iterable[Any], task: Tasks) -> Any:
-    """How many rows of each person may count in each partition, computed and kept where it is.
+    """How many rows of each person may count in each partition, computed and kept on the workers.
 
-    It is waited for: with both graphs under way at once, a cluster would hold all partitions for the second.
+    This waits for the result: with both graphs submitted at once, a cluster would hold all partitions for the second.
     """
     tallies = [task(tally_of, "count", task.job, index, part) for index, part in enumerate(parts)]
     (kept,) = import_module("dask").persist(task(allotments_of, "allot", task.job, tallies))
     client = _client(kept)
     if client is not None:
         futures = import_module("distributed").futures_of(kept)
-        with _given_up(client, futures):
+        with _cancelled_on_error(client, futures):
             deque(_completed(client, futures), maxlen=0)
     return kept
 
 
-def _computed(parts: Iterable[Any], task: Tasks, allotted: Any, tell: Tell | None) -> Any:
-    """Build the tree of tasks and have it computed."""
+def _computed(parts: Iterable[Any], task: Tasks, allotted: Any, report: Report | None) -> Any:
+    """Build the tree of tasks and compute it."""
     known, leaves = task.job, []
     for index, part in enumerate(parts):
         allotment = [] if allotted is None else [task(getitem, "allotment", allotted, index)]
@@ -280,34 +284,35 @@ def _computed(parts: Iterable[Any], task: Tasks, allotted: Any, tell: Tell | Non
         level = [task(added, "add", known, level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
     client = _client(level[0])
     if client is not None:
-        return _on_cluster(client, level[0], [task(_done, "done", leaf) for leaf in leaves], tell)
-    return _here(level[0], [leaf.key for leaf in leaves], tell)
+        return _on_cluster(client, level[0], [task(_done, "done", leaf) for leaf in leaves], report)
+    return _locally(level[0], [leaf.key for leaf in leaves], report)
 
 
 def _client(collection: Any) -> Any:
-    """The client of the cluster that computes it, or None where that is done here."""
+    """The client of the cluster that computes a collection, or None if it is computed in this process."""
     scheduler = import_module("dask.base").get_scheduler(collections=[collection])
     client = getattr(scheduler, "__self__", None)
     return client if is_a(client, "distributed", "Client") else None
 
 
 def _done(share: Share | Failure) -> None:
-    """Marks a partition as done, so that its share need not be kept for that."""
+    """Mark a partition as done: its share itself need not be kept for progress reports."""
 
 
-def _on_cluster(client: Any, total: Any, marks: list[Any], tell: Tell | None) -> Any:
-    futures, told = client.compute([total, *(marks if tell is not None else [])]), 0
-    with _given_up(client, futures):
+def _on_cluster(client: Any, total: Any, marks: list[Any], report: Report | None) -> Any:
+    """Compute the total on a cluster, reporting the partitions that are done."""
+    futures, reported = client.compute([total, *(marks if report is not None else [])]), 0
+    with _cancelled_on_error(client, futures):
         for done in _completed(client, futures):
-            while tell is not None and told < min(done, len(marks)):  # the total may be one of those that are done
-                told += 1
-                tell(told, len(marks))
+            while report is not None and reported < min(done, len(marks)):  # done may include the total
+                reported += 1
+                report(reported, len(marks))
         return futures[0].result()
 
 
 @contextmanager
-def _given_up(client: Any, futures: list[Any]) -> Iterator[None]:
-    """Waits in between; nothing of a run that failed stays on the cluster."""
+def _cancelled_on_error(client: Any, futures: list[Any]) -> Iterator[None]:
+    """Cancel the futures if waiting for them fails, so that nothing of a failed run stays on the cluster."""
     try:
         yield
     except BaseException:
@@ -316,7 +321,7 @@ def _given_up(client: Any, futures: list[Any]) -> Iterator[None]:
 
 
 def _completed(client: Any, futures: list[Any]) -> Iterator[int]:
-    """How many futures are done, whenever one is; raises where no worker is left, and none comes."""
+    """Yield the number of finished futures whenever one finishes; raise if there is no worker for too long."""
     waiting, alone_since = list(futures), None
     while waiting:
         try:
@@ -330,22 +335,23 @@ def _completed(client: Any, futures: list[Any]) -> Iterator[int]:
             yield len(futures) - len(waiting)
 
 
-def _here(total: Any, keys: list[str], tell: Tell | None) -> Any:
+def _locally(total: Any, keys: list[str], report: Report | None) -> Any:
+    """Compute the total with a local scheduler, reporting the partitions that are done."""
     left = set(keys)
 
     def finished(key: Any, *_: Any) -> None:
-        if tell is not None and key in left:
+        if report is not None and key in left:
             left.remove(key)
-            tell(len(keys) - len(left), len(keys))
+            report(len(keys) - len(left), len(keys))
 
     with one_blas_thread(), import_module("dask.callbacks").Callback(posttask=finished):
         return total.compute()
 
 
 def _withheld(work: Callable[[], T]) -> T:
-    """Let Dask work; what it or a worker raises loses its words, which may hold a cell.
+    """Call Dask; an error of it or of a worker is replaced by our own, since its message may hold a cell.
 
-    Its warnings are not shown, nor made errors: how large a graph is tells how many rows are in it.
+    Warnings are neither shown nor errors: the size of a graph reveals the number of rows.
     """
 
     def in_silence() -> T:

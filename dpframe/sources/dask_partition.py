@@ -1,4 +1,4 @@
-"""A partition of a Dask collection, which is checked against what the collection said of itself when it is opened."""
+"""A partition of a Dask collection, which is checked against the types of the collection when it is opened."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from dpframe.display.redacted import Redacted
 from dpframe.errors import DataError
 from dpframe.sources.arrays import open_array
-from dpframe.sources.frames import must_be_told_apart, open_pandas
+from dpframe.sources.frames import must_stay_distinct, open_pandas
 from dpframe.sources.opened import Opened, Wanted, check_names, declared, is_a, what
 from dpframe.spec.rows import Rows
 
@@ -22,7 +22,7 @@ class Partition(Redacted):
     Args:
         rows: the promise, with its dimension.
         size: the most rows in a block.
-        types: the types that the collection said it has, by column; of an array the only one.
+        types: the types that the collection declares, by column; an array has one, by the name "".
     """
 
     rows: Rows
@@ -30,7 +30,7 @@ class Partition(Redacted):
     types: dict[str, Any]
 
     def open(self, index: int, part: Any) -> Opened:
-        """Check a partition against what was said of it, before its cells are read."""
+        """Check a partition against the declared types, before its cells are read."""
         try:
             if "" in self.types:
                 return self._open_array(part)
@@ -40,8 +40,8 @@ class Partition(Redacted):
 
     def _open_array(self, part: Any) -> Opened:
         if not isinstance(part, np.ndarray) or part.dtype != self.types[""]:
-            found = part.dtype if isinstance(part, np.ndarray) else what(part)
-            raise DataError(f"it holds {found} instead of {self.types['']}.")
+            actual = part.dtype if isinstance(part, np.ndarray) else what(part)
+            raise DataError(f"it holds {actual} instead of {self.types['']}.")
         return open_array(part, self.rows, lambda _: self.size)
 
     def _open_frame(self, part: Any) -> Opened:
@@ -50,25 +50,26 @@ class Partition(Redacted):
         columns = declared(self.rows)
         check_names(part.columns, columns, "the frame")
         for column in columns:
-            found, said = part[column.name].dtype, self.types[column.name]
-            fits = found == said or _may_be_instead(found, said, column) or part[column.name].isna().all()
+            actual, expected = part[column.name].dtype, self.types[column.name]
+            fits = actual == expected or _may_replace(actual, expected, column) or part[column.name].isna().all()
             if not fits:
-                raise DataError(f"column {column.name!r} holds {found} instead of {said}.")
+                raise DataError(f"column {column.name!r} holds {actual} instead of {expected}.")
         return open_pandas(part, columns, self.size, late=True)
 
     def open_ids(self, index: int, part: Any) -> Opened:
-        """The same for the column of ids alone."""
+        """Check a partition like `open`, and read only its column of ids."""
         self.open(index, part)
         return open_pandas(part, declared(self.rows)[-1:], self.size, late=True)
 
 
-def _may_be_instead(found: Any, said: Any, column: Wanted) -> bool:
-    """Whether a partition may have another type than the collection said.
+def _may_replace(actual: Any, expected: Any, column: Wanted) -> bool:
+    """Whether a partition may have this type instead of the one that the collection declares.
 
-    Levels may be unknown before, and words are words. The type of numbers depends on cells: where one is missing,
-    pandas turns integers into floats and truth values into objects. A run that failed then would tell of that cell.
+    Any two types of text may be exchanged, and the levels of a categorical may not be known before. The type of numbers
+    depends on cells: if one is missing, pandas turns integers into floats and truth values into objects. A run that
+    failed then would reveal that cell.
     """
-    if said.kind == found.kind == "O":
+    if expected.kind == actual.kind == "O":
         return True
-    numbers = said.kind in "biuf" and (found.kind in "biuf" or found.name == "object")
-    return bool(numbers) and not must_be_told_apart(column)
+    numbers = expected.kind in "biuf" and (actual.kind in "biuf" or actual.name == "object")
+    return bool(numbers) and not must_stay_distinct(column)

@@ -1,8 +1,8 @@
-"""Tables of named columns, of other libraries and in files: which reader is for which.
+"""Tables of named columns, of other libraries and in files: chooses the reader.
 
-What can be read again is read once for each pass and must give the same rows each time. A file that changes between
-passes, or a lazy query that draws a random sample, is another data set, and then the guarantee is about none of them.
-Files are watched for changes, and the number of rows is compared.
+Data that can be read again is read once for each pass, and must give the same rows each time. A file that changes
+between passes, or a lazy query that draws a random sample, is another data set, and then the guarantee holds for none
+of them. Files are checked for changes, and the numbers of rows of passes are compared.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def open_table(data: Any, rows: Rows, size: int, *, late: bool = False) -> Opene
         data: a path, a data frame, a query or an Arrow object.
         rows: the promise, with columns.
         size: the most rows in a block.
-        late: whether it comes after the charge.
+        late: whether it is opened after the charge.
     """
     path = _existing(data) if isinstance(data, str | os.PathLike) else None
     columns = declared(rows)
@@ -55,7 +55,7 @@ def open_table(data: Any, rows: Rows, size: int, *, late: bool = False) -> Opene
 
 
 def _reader(data: Any, late: bool) -> Callable[[Any, Declared, int], Opened]:
-    """What opens a table that is not a path."""
+    """The reader of a table that is not a path."""
     readers: list[tuple[bool, Callable[[Any, Declared, int], Opened]]] = [
         (is_a(data, "pandas", "DataFrame"), partial(open_pandas, late=late)),
         (is_a(data, "polars", "DataFrame", "LazyFrame"), open_polars),
@@ -68,7 +68,7 @@ def _reader(data: Any, late: bool) -> Callable[[Any, Declared, int], Opened]:
 
 
 def _existing(data: str | os.PathLike[str]) -> Path:
-    """A path that exists. A text that does not look like one is not shown: it may be data."""
+    """A path that exists. Text that does not look like a path is not shown: it may be data."""
     path = Path(data)
     try:
         if os.fspath(data) and path.exists():
@@ -76,8 +76,8 @@ def _existing(data: str | os.PathLike[str]) -> Path:
     except OSError:
         pass
     shown = not isinstance(data, str) or path.suffix.lower() in (".csv", ".parquet")
-    said = f"{os.fspath(path)!r} cannot be read" if shown else f"{what(data)} cannot be read as a path"
+    problem = f"{os.fspath(path)!r} cannot be read" if shown else f"{what(data)} cannot be read as a path"
     raise DataError(
-        f"{said}: there is no such file or directory. Of several files pass a list of paths; of another store, a "
+        f"{problem}: there is no such file or directory. Of several files pass a list of paths; of another store, a "
         f"pyarrow.dataset. {ALLOWED}"
     )

@@ -1,4 +1,4 @@
-"""Data frames of pandas and polars, eager and lazy, by way of Arrow."""
+"""Data frames of pandas and polars, eager and lazy, converted through Arrow."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from dpframe.validators import is_int
 
 
 def open_pandas(frame: Any, columns: Declared, size: int, *, late: bool = False) -> Opened:
-    """A pandas frame, converted block by block.
+    """Open a pandas frame, which is converted block by block.
 
     Args:
         frame: the frame.
-        columns: what is read of it.
+        columns: the columns to read.
         size: the most rows in a block.
-        late: whether it comes after the charge. Pandas turns truth values into Python objects where one is missing, and
-            gives a column of nothing but holes any type; only a cell's own row may depend on it. So objects are numbers
-            then too, and such columns are read whatever their type.
+        late: whether it is opened after the charge. Pandas turns truth values into Python objects if one is missing,
+            and gives any type to a column in which all cells are missing; only a cell's own row may depend on it. So
+            objects are then read as numbers too, and such columns are read whatever their type.
     """
     check_names(frame.columns, columns)
-    holes = {column.name for column in columns if late and frame[column.name].isna().all()}
+    empty = {column.name for column in columns if late and frame[column.name].isna().all()}
     for column in columns:
-        if column.name not in holes and (late or not isinstance(column, Person)):
+        if column.name not in empty and (late or not isinstance(column, Person)):
             check_gaps(column, frame[column.name].dtype)
 
     def cells(part: Any, column: Wanted) -> Any:
-        if column.name in holes:
+        if column.name in empty:
             return pyarrow().nulls(len(part))
         return _from_pandas(part[column.name], column, late)
 
@@ -53,7 +53,7 @@ def open_pandas(frame: Any, columns: Declared, size: int, *, late: bool = False)
 
 
 def _from_pandas(series: Any, column: Wanted, late: bool) -> Any:
-    """A column of a data frame in Arrow; Python objects may be words, of which only the levels are looked at."""
+    """A column of a data frame as an Arrow array; of words as Python objects only the levels are kept."""
     if series.dtype == object or getattr(series.dtype, "storage", None) == "python":
         if isinstance(column, Person):
             return from_objects(pyarrow(), series)
@@ -69,9 +69,10 @@ def _from_pandas(series: Any, column: Wanted, late: bool) -> Any:
 
 
 def check_gaps(column: Wanted, dtype: Any) -> None:
-    """Refuse what must be told apart, and cannot be where pandas turns integers into floats since one is missing: the
-    rows of other people would depend on that cell. It is refused whether one is missing or not."""
-    if must_be_told_apart(column) and not _keeps_apart(column, dtype):
+    """Refuse a column whose integers must stay distinct, in a type where they may not: if one is missing, pandas turns
+    integers into floats, and the rows of other people would depend on that cell. It is refused whether a cell is
+    missing or not."""
+    if must_stay_distinct(column) and not _keeps_distinct(column, dtype):
         raise DataError(
             f"column {column.name!r} holds {dtype}. Where one of them is missing, pandas turns integers into floats, "
             "which do not tell large ones apart. Use nullable integers from the start, or text: "
@@ -80,34 +81,34 @@ def check_gaps(column: Wanted, dtype: Any) -> None:
         )
 
 
-def must_be_told_apart(column: Wanted) -> bool:
-    """Whether these are ids, or levels among which floats do not hold all integers."""
+def must_stay_distinct(column: Wanted) -> bool:
+    """Whether this is a column of ids, or of levels with an integer that a float may not hold exactly."""
     if isinstance(column, Category) and not column.is_text:
         return any(is_int(level) and abs(int(level)) >= 2**53 for level in column.levels)
     return isinstance(column, Person)
 
 
-def _keeps_apart(column: Wanted, dtype: Any) -> bool:
-    """Whether a type is the same with holes: nullable integers are, and words, which may be ids."""
+def _keeps_distinct(column: Wanted, dtype: Any) -> bool:
+    """Whether a type stays the same if cells are missing: nullable integers do, and text, which may be ids."""
     if dtype.name == "category":
-        return _keeps_apart(column, dtype.categories.dtype)
+        return _keeps_distinct(column, dtype.categories.dtype)
     if dtype.kind in "iu":
         return not isinstance(dtype, np.dtype)
     return bool(dtype.kind == "O") and isinstance(column, Person)
 
 
 def _number(cell: Any) -> float:
-    """A Python object as a number; as in a CSV file where it is text, and not one where it is none."""
+    """A Python object as a number: text as in a CSV file, NaN if it is not a number."""
     try:
         if isinstance(cell, str):
             return number_of(cell)
         return float(cell) if isinstance(cell, Real | Decimal | np.bool_) else math.nan
-    except Exception:  # of whatever says that it is a number
+    except Exception:  # raised by the object, which claims to be a number
         return math.nan
 
 
 def open_polars(frame: Any, columns: Declared, size: int) -> Opened:
-    """A lazy frame is evaluated in batches, by the streaming engine, each time the data is read."""
+    """Open a polars frame. A lazy one is evaluated in batches, by the streaming engine, each time it is read."""
     polars, stream = sys.modules["polars"], pyarrow().RecordBatchReader.from_stream
     lazy, ordered = is_a(frame, "polars", "LazyFrame"), any(isinstance(column, Person) for column in columns)
     check_names(attempt(frame.collect_schema, "the lazy frame has no schema").names(), columns)
@@ -115,7 +116,7 @@ def open_polars(frame: Any, columns: Declared, size: int) -> Opened:
     def batches(part: Any) -> Any:
         return stream(part.collect_batches(chunk_size=size, maintain_order=ordered) if lazy else part)
 
-    by_name = import_module("polars.selectors").by_name  # a plain name may be taken for a pattern
+    by_name = import_module("polars.selectors").by_name  # select() would read some names as patterns
     chosen = frame.select(by_name(*(column.name for column in columns)))
     empty = polars.DataFrame(schema=chosen.collect_schema())
     for column in columns:

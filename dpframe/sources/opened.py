@@ -1,4 +1,4 @@
-"""What all readers share: an opened table, the meter of a pass, and care with the words of other libraries."""
+"""What all readers share: opened data, the meter of a pass, and errors that do not quote other libraries."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ T = TypeVar("T")
 
 @attrs.define(repr=False, eq=False)
 class Meter(Redacted):
-    """How far a pass over the data is, and how many rows the first one had.
+    """The progress of a pass over the data, and the number of rows in the first pass.
 
     Args:
-        total_bytes: of all that is read, where that is known.
+        total_bytes: the bytes of a whole pass, if known.
     """
 
     total_bytes: int | None = None
@@ -38,11 +38,11 @@ class Meter(Redacted):
     _rows_of_first: int | None = attrs.field(init=False, default=None)
 
     def start(self) -> None:
-        """A pass begins."""
+        """Begin a pass."""
         self.bytes = self.rows = 0
 
     def finish(self) -> None:
-        """A pass ends, with as many rows as the first one, or it was over other data."""
+        """End a pass; refuse it if the number of rows differs from that of the first pass."""
         if self._rows_of_first not in (None, self.rows):
             raise DataError(
                 "the source gave another number of rows when it was read again. Every pass must see the same rows: "
@@ -53,13 +53,13 @@ class Meter(Redacted):
 
 @attrs.frozen(repr=False, eq=False)
 class Opened(Redacted):
-    """Some data whose schema fits.
+    """Data whose schema was checked, ready to be read.
 
     Args:
-        read: reads it, in blocks of rows, and tells the meter how many bytes that were where they are known.
+        read: reads it in blocks of rows, and adds their bytes to the meter if these are known.
         one_shot: whether it can be read only once.
-        bytes: how many there are, where that is known: of files, what anyone sees who may list them.
-        count: how many rows there are, where that is known before they are read. Private: only speed depends on it.
+        bytes: its size, if known and public, such as that of files, which anyone sees who may list them.
+        count: the number of rows, if known before they are read. Private: only speed depends on it.
     """
 
     read: Callable[[Meter], Iterator[Raw]]
@@ -69,35 +69,35 @@ class Opened(Redacted):
 
 
 def declared(rows: Rows) -> Declared:
-    """What a table is read for: the columns of a promise, and the one of ids where it has one."""
+    """The columns to read of a table: those of the promise, and the column of ids if there is one."""
     if rows.columns is None:
         raise DataError("a table of named columns needs dp.Rows(columns=[...]) with their public ranges.")
     return rows.columns if rows.person is None else (*rows.columns, Person(rows.person))
 
 
 def check_names(names: Iterable[Any], columns: Declared, where: str = "the table") -> None:
-    """Refuse a table in which a declared column is absent or there more than once."""
-    found = Counter(iter(names))  # a mapping gives its names, not its columns
+    """Refuse a table that lacks a declared column or has it more than once."""
+    counts = Counter(iter(names))  # iter: Counter would take a mapping for counts
     for column in columns:
-        if column.name not in found:
-            raise DataError(f"{where} has no column {column.name!r}; it has: {', '.join(map(str, found))}.")
-        if found[column.name] > 1:
+        if column.name not in counts:
+            raise DataError(f"{where} has no column {column.name!r}; it has: {', '.join(map(str, counts))}.")
+        if counts[column.name] > 1:
             raise DataError(f"{where} has more than one column {column.name!r}; names must differ.")
 
 
 def is_a(data: Any, module: str, *names: str) -> bool:
-    """Whether data is of a class of a library that may not even be imported."""
+    """Whether data is of a class of a library, which is not imported to find out."""
     return any(isinstance(data, getattr(sys.modules.get(module), name, ())) for name in names)
 
 
 def what(data: Any) -> str:
-    """The type of something in words."""
+    """The type of an object, for messages."""
     kind = type(data)
     return f"a {kind.__module__}.{kind.__name__}" if kind.__module__ != "builtins" else f"a {kind.__name__}"
 
 
 def pyarrow() -> Any:
-    """The library, imported where it is needed."""
+    """The pyarrow library, imported when it is needed."""
     try:
         return import_module("pyarrow")
     except ImportError:
@@ -105,7 +105,7 @@ def pyarrow() -> Any:
 
 
 def attempt(work: Callable[[], T], why: str) -> T:
-    """Let another library work, and refuse in our words where it fails: its own, and its frames, may hold a cell."""
+    """Call another library, and raise our own error if it fails: its message and its traceback may hold a cell."""
     try:
         return work()
     except Exception as error:

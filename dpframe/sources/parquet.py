@@ -1,4 +1,4 @@
-"""Parquet: files, directories of files, and datasets of Arrow."""
+"""Parquet files, directories of them, and Arrow datasets."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dpframe.sources.arrow import check_schema, in_blocks
 from dpframe.sources.opened import Declared, Meter, Opened, attempt
 from dpframe.sources.stamps import Stamp
 
-READ_BUFFER = 1 << 18  # bytes of a Parquet column read at a time; Arrow would hold whole row groups, if not whole files
+READ_BUFFER = 1 << 18  # bytes of a column read at a time; Arrow would hold whole row groups, or whole files
 
 
 def open_parquet(path: Path, columns: Declared, size: int) -> Opened:
-    """A file, or all files of a directory. Checksums of pages are compared where the file has some."""
-    files = sorted(_inside(path, set())) if path.is_dir() else [path]
+    """Open a file, or all files of a directory. Page checksums are verified if the file has them."""
+    files = sorted(_files_of(path, set())) if path.is_dir() else [path]
     if not files:
         raise DataError(f"the directory {path.name!r} holds no Parquet files.")
     stamps, count = {file.absolute(): Stamp.of(file) for file in files}, 0
@@ -32,32 +32,35 @@ def open_parquet(path: Path, columns: Declared, size: int) -> Opened:
     def batches(meter: Meter) -> Iterator[Any]:
         for file, stamp in stamps.items():
             with stamp.unchanged(), _parquet_file(file, stamp.name) as opened:
-                found = opened.iter_batches(size, columns=names)
-                yield from _metered(found, opened.metadata.num_rows, stamp, meter)
+                stream = opened.iter_batches(size, columns=names)
+                yield from _metered(stream, opened.metadata.num_rows, stamp, meter)
 
     total = sum(stamp.bytes or 0 for stamp in stamps.values())
     return in_blocks(batches, columns, size, total=total, count=count)
 
 
-def _inside(top: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
-    """The files of a directory and of those in it, links among them. Names that begin with a dot or an underscore are
-    bookkeeping, and left out. What cannot be looked at is refused, for its rows would be missing, and so is what is
-    there twice, for its rows would count twice."""
-    _look_at(top, seen)
-    for path in attempt(lambda: list(top.iterdir()), _unseen(top)):
+def _files_of(top: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
+    """The files of a directory and its subdirectories, following links.
+
+    Names that begin with a dot or an underscore are metadata, and left out. A file whose status cannot be read is
+    refused, since its rows would be missing, and so is one that appears twice, since its rows would count twice.
+    """
+    _check_once(top, seen)
+    for path in attempt(lambda: list(top.iterdir()), _unreadable(top)):
         if path.name.startswith((".", "_")):
             continue
-        if attempt(path.is_dir, _unseen(path)):
-            yield from _inside(path, seen)
+        if attempt(path.is_dir, _unreadable(path)):
+            yield from _files_of(path, seen)
         elif path.is_file():
-            _look_at(path, seen)
+            _check_once(path, seen)
             yield path
         else:
             raise DataError(f"{path.name!r}, in the directory of Parquet files, is no file, or a link to none.")
 
 
-def _look_at(path: Path, seen: set[tuple[int, int]]) -> None:
-    status = attempt(path.stat, _unseen(path))
+def _check_once(path: Path, seen: set[tuple[int, int]]) -> None:
+    """Refuse a file or directory that was seen before."""
+    status = attempt(path.stat, _unreadable(path))
     if (place := (status.st_dev, status.st_ino)) in seen:
         raise DataError(
             f"{path.name!r}, in the directory of Parquet files, is a link to what is in it too: rows would count twice."
@@ -65,7 +68,7 @@ def _look_at(path: Path, seen: set[tuple[int, int]]) -> None:
     seen.add(place)
 
 
-def _unseen(path: Path) -> str:
+def _unreadable(path: Path) -> str:
     return f"{path.name!r}, in the directory of Parquet files, cannot be looked at"
 
 
@@ -79,7 +82,7 @@ def _parquet_file(source: Any, name: str) -> Any:
 
 
 def _metered(batches: Iterable[Any], all_rows: int, stamp: Stamp | None, meter: Meter) -> Iterator[Any]:
-    """The batches of a file; its bytes count in proportion to the rows."""
+    """The batches of a file; the meter counts its bytes in proportion to the rows."""
     before, rows = meter.bytes, 0
     size = 0 if stamp is None else stamp.bytes or 0
     for batch in batches:
@@ -90,7 +93,8 @@ def _metered(batches: Iterable[Any], all_rows: int, stamp: Stamp | None, meter: 
 
 
 def open_dataset(dataset: Any, columns: Declared, size: int) -> Opened:
-    """Each file keeps its own types: Arrow would turn them into those of the first, and fail where one does not fit."""
+    """Open an Arrow dataset. Each file is read with its own types: Arrow would convert them to those of the first file,
+    and fail if a cell does not fit."""
     why = "the files of a filtered dataset cannot be seen; pass dataset.scanner(...).to_reader() instead"
     fragments = attempt(lambda: list(dataset.get_fragments()), why)
     if not fragments:
@@ -110,18 +114,18 @@ def open_dataset(dataset: Any, columns: Declared, size: int) -> Opened:
                 if hasattr(fragment, "row_groups"):
                     groups = [group.id for group in fragment.row_groups]
                     with fragment.open() as opened, _parquet_file(opened, Path(fragment.path).name) as file:
-                        found = file.iter_batches(size, row_groups=groups, columns=names)
-                        yield from _metered(found, sum(g.num_rows for g in fragment.row_groups), stamp, meter)
+                        stream = file.iter_batches(size, row_groups=groups, columns=names)
+                        yield from _metered(stream, sum(g.num_rows for g in fragment.row_groups), stamp, meter)
                 else:
                     schema = fragment.physical_schema
-                    found = fragment.to_batches(schema, columns=names, batch_size=size, batch_readahead=1)
-                    yield from _metered(found, fragment.count_rows(), stamp, meter)
+                    stream = fragment.to_batches(schema, columns=names, batch_size=size, batch_readahead=1)
+                    yield from _metered(stream, fragment.count_rows(), stamp, meter)
 
     known = [stamp.bytes for stamp in stamps if stamp is not None and stamp.bytes is not None]
     return in_blocks(batches, columns, size, total=sum(known) if len(known) == len(stamps) else None)
 
 
 def _stamp(fragment: Any) -> Stamp | None:
-    """The stamp of a file of a dataset; other parts of one are in memory."""
+    """The stamp of a file of a dataset; None for a fragment in memory."""
     path, store = getattr(fragment, "path", None), getattr(fragment, "filesystem", None)
     return None if path is None or store is None else Stamp.of_store(store, path)

@@ -1,8 +1,8 @@
-"""Queries: relations of DuckDB, and SQL on a database.
+"""Queries: DuckDB relations, and SQL on a database.
 
 A query runs when the data is read, once for each pass, and its rows come in batches while it runs. Before the charge
-only its names and types are looked at, which DuckDB knows from binding it. It must give the same rows each time: one
-that draws a sample, or reads what others write to, does not. Its number of rows is compared.
+only its names and types are read, which DuckDB knows from binding it. It must give the same rows each time: a query
+that draws a sample, or reads a table that others write to, does not. The numbers of rows of passes are compared.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Query:
 
 
 def query(sql: str, database: Any = None) -> Query:
-    """Rows that a query gives, for ``plan.run`` and ``dp.check``; nothing is opened or run here.
+    """The rows of a query, as data for ``plan.run`` and ``dp.check``; nothing is opened or run here.
 
-    DuckDB answers it, in batches and with columns that the plan does not name left out. It must give the same rows each
-    time it is run: a plan of two passes runs it twice.
+    DuckDB runs it, in batches and without the columns that the plan does not name. It must give the same rows each time
+    it is run: a plan of two passes runs it twice.
 
     Args:
         sql: one SELECT.
@@ -59,10 +59,10 @@ CONNECTION = ("duckdb", "DuckDBPyConnection")
 RELATION = ("duckdb", "DuckDBPyRelation")
 
 
-def open_query(asked: Query, columns: Declared, size: int) -> Opened:
+def open_query(request: Query, columns: Declared, size: int) -> Opened:
     """Connect and bind the query; it does not run."""
-    connection = _connect(asked.database)
-    statements = attempt(partial(connection.extract_statements, asked.sql), "the query cannot be parsed by DuckDB")
+    connection = _connect(request.database)
+    statements = attempt(partial(connection.extract_statements, request.sql), "the query cannot be parsed by DuckDB")
     if [each.type.name for each in statements] != ["SELECT"]:
         raise DataError("a query must be one SELECT, which changes nothing; this is something else, or more than one.")
     why = "DuckDB cannot answer the query on this database; what is temporary or registered needs connection.sql(...)"
@@ -71,7 +71,7 @@ def open_query(asked: Query, columns: Declared, size: int) -> Opened:
 
 
 def _connect(database: Any) -> Any:
-    """A connection of our own, so that whoever else uses the database does not end a query that is being read."""
+    """A connection of our own, so that other uses of the database do not end a query that is being read."""
     try:
         duckdb = import_module("duckdb")
     except ImportError:
@@ -87,18 +87,18 @@ def _connect(database: Any) -> Any:
 
 
 def open_relation(relation: Any, columns: Declared, size: int) -> Opened:
-    """A relation, of which only the columns of the plan are asked for."""
+    """Open a relation; only the columns of the plan are queried."""
     schema = attempt(lambda: (relation.columns, relation.types), "DuckDB does not know the relation; is it still open?")
     check_names(schema[0], columns, "the query")
     kinds = dict(zip(*schema, strict=True))
-    folded = [name.casefold() for name in kinds]  # DuckDB does not tell upper from lower case
-    with import_module("duckdb").connect() as nowhere:
+    folded = [name.casefold() for name in kinds]  # DuckDB ignores case
+    with import_module("duckdb").connect() as unrelated:
         for column in columns:
             if folded.count(column.name.casefold()) > 1:
                 raise DataError(f"the query has more than one column {column.name!r} but for upper and lower case.")
             kind = kinds[column.name]
             why = f"column {column.name!r} of the query holds {kind.id}, which Arrow cannot take over"
-            check_schema(attempt(partial(_as_arrow, nowhere, column.name, kind), why), (column,), "the query")
+            check_schema(attempt(partial(_as_arrow, unrelated, column.name, kind), why), (column,), "the query")
     if any(isinstance(column, Person) for column in columns):
         _check_order(relation)
     names = ", ".join(map(_quoted, (column.name for column in columns)))
@@ -113,7 +113,7 @@ def open_relation(relation: Any, columns: Declared, size: int) -> Opened:
 
 
 def _check_order(relation: Any) -> None:
-    """Refuse a connection that may give rows in any order, where the first rows of a person are those that count."""
+    """Refuse a connection that may give rows in any order: the first rows of a person are those that count."""
     asking = partial(relation.query, "people", "select current_setting('preserve_insertion_order')")
     if not attempt(lambda: asking().fetchall()[0][0], "DuckDB does not say whether it keeps rows in order"):
         raise DataError(
@@ -122,9 +122,9 @@ def _check_order(relation: Any) -> None:
         )
 
 
-def _as_arrow(nowhere: Any, name: str, kind: Any) -> Any:
-    """The type that a column will have in Arrow, from a table of no rows that has nothing to do with the query."""
-    return nowhere.sql(f"select cast(null as {kind}) as {_quoted(name)} where false").to_arrow_table().schema
+def _as_arrow(unrelated: Any, name: str, kind: Any) -> Any:
+    """The type that a column will have in Arrow, from an empty table of a connection unrelated to the query."""
+    return unrelated.sql(f"select cast(null as {kind}) as {_quoted(name)} where false").to_arrow_table().schema
 
 
 def _quoted(name: str) -> str:

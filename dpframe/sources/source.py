@@ -1,4 +1,4 @@
-"""An opened source, and which reader is for which data."""
+"""An opened source, and the choice of its reader."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from dpframe.sources.dispatch import is_table, open_table
 from dpframe.sources.opened import Meter, Opened, Raw, is_a, what
 from dpframe.spec.rows import Rows
 
-ARRAY_CELLS = 1 << 20  # in a block of an array, a worker's task: few, so that all have the same share
-COLUMNS_CELLS = 1 << 21  # in one of columns in memory, each of which takes a while to look at
-TABLE_CELLS = 8_000_000  # in one of a table that is read: many, so that reading is fast and threads rarely wait
-MAX_ROWS_PER_BLOCK = 160_000  # of Parquet, measured: Arrow takes a fifth longer for 2¹⁷
+ARRAY_CELLS = 1 << 20  # per block of an array, the task of a worker: few, so that all workers get the same share
+COLUMNS_CELLS = 1 << 21  # per block of columns in memory: more, since each column has a fixed overhead
+TABLE_CELLS = 8_000_000  # per block of a table that is read: many, so that reading is fast and threads rarely wait
+MAX_ROWS_PER_BLOCK = 160_000  # measured with Parquet: Arrow takes a fifth longer for 2¹⁷
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -30,12 +30,12 @@ class Source(Redacted):
     """An opened source.
 
     Args:
-        dim: the number of coordinates its rows make.
+        dim: the number of coordinates of a row.
         one_shot: whether it can be read only once.
-        chunks: opened data, or chunks of it that are opened, and checked against the schema, as they come.
+        chunks: opened data, or an iterable of chunks, each of which is opened and checked when it comes.
         rows: the promise.
-        meter: how far it is read.
-        partitions: where the rows are, if that is elsewhere: statistics are computed there.
+        meter: the progress of a pass.
+        partitions: the partitions of a Dask collection, if it is one: statistics are computed where they are.
     """
 
     dim: int
@@ -47,36 +47,36 @@ class Source(Redacted):
 
     @property
     def expected(self) -> int:
-        """How many cells there are, as far as that is known before they are read. Private: only speed depends on it."""
+        """The number of cells, as far as it is known before they are read. Private: only speed depends on it."""
         known = isinstance(self._chunks, list)
         return self.dim * sum(chunk.count or 0 for chunk in self._chunks) if known else 0
 
     def blocks(self) -> Iterator[Raw]:
-        """Raw rows that count, in blocks of a size that suits the caches, from the beginning each time."""
+        """The raw rows that count, in blocks of a size that suits the caches; each call starts from the beginning."""
         blocks, person = self.all_blocks(), self._rows.person
         return blocks if person is None else counted(blocks, person, Counter(self._rows.contributions))
 
     def all_blocks(self) -> Iterator[Raw]:
-        """All raw rows, with ids where the promise names a column of them."""
+        """All raw rows, with the column of ids if the promise names one."""
         meter = self.meter
         meter.start()
         for chunk in _withholding(self._chunks):
             opened = _opened(chunk, self._rows, late=True)
-            fleeting = opened.one_shot or not isinstance(chunk, Opened)
+            reused = opened.one_shot or not isinstance(chunk, Opened)
             for raw in opened.read(meter):
-                yield _kept(raw) if fleeting else raw
+                yield _copied(raw) if reused else raw
                 meter.rows += len(raw) if isinstance(raw, np.ndarray) else len(next(iter(raw.values())))
         meter.finish()
 
 
-def _kept(raw: Raw) -> Raw:
-    """A block of our own. It may wait for a worker while an iterable or a stream goes on, and writes what comes next to
-    the same memory; those rows would then count several times."""
+def _copied(raw: Raw) -> Raw:
+    """A copy of a block. While a block waits for a worker, its iterable or stream may go on and write the next rows to
+    the same memory; these would then count several times."""
     return raw.copy() if isinstance(raw, np.ndarray) else {name: cells.copy() for name, cells in raw.items()}
 
 
 def _withholding(chunks: Iterable[Any]) -> Iterator[Any]:
-    """The chunks; what a foreign iterable raises loses its words, which may hold a cell."""
+    """The chunks; an error of a foreign iterable is replaced by our own, since its message may hold a cell."""
     iterator = iter(chunks)
     while True:
         failed = None
@@ -86,7 +86,7 @@ def _withholding(chunks: Iterable[Any]) -> Iterator[Any]:
             return
         except Exception as error:
             failed = type(error).__name__
-        if failed is not None:  # raised outside the handler, so that it does not carry the original
+        if failed is not None:  # raised outside the handler, so that the original is not chained to it
             raise RuntimeError(f"the source raised {failed}")
         yield chunk
 
@@ -102,7 +102,7 @@ def columns_rows(dim: int) -> int:
 
 
 def table_rows(dim: int) -> int:
-    """Rows per block of another table."""
+    """Rows per block of any other table."""
     return _rows_of(TABLE_CELLS, dim)
 
 
@@ -113,8 +113,8 @@ def _rows_of(cells: int, dim: int) -> int:
 def open_source(data: Any, rows: Rows) -> Source:
     """Check the public schema of a source; no value is read."""
     if is_dask(data):
-        far = open_dask(data, rows, table_rows)
-        return Source(dim=far.rows.known_dim, one_shot=False, chunks=far, rows=far.rows, partitions=far)
+        parts = open_dask(data, rows, table_rows)
+        return Source(dim=parts.rows.known_dim, one_shot=False, chunks=parts, rows=parts.rows, partitions=parts)
     if isinstance(data, np.ndarray) or is_columns(data) or is_table(data):
         data = [data]
     if isinstance(data, Mapping):
@@ -139,7 +139,7 @@ def open_source(data: Any, rows: Rows) -> Source:
 
 
 def _bound(rows: Rows, chunks: Iterable[Any]) -> Rows:
-    """The promise with the number of columns that all chunks have."""
+    """The promise, bound to the number of columns of the chunks."""
     widths = {chunk.shape[1] for chunk in chunks if isinstance(chunk, np.ndarray) and chunk.ndim == 2}
     if rows.dim is None and len(widths) > 1:
         raise DataError(f"the chunks have different numbers of columns: {sorted(widths)}. They must agree.")
@@ -147,7 +147,7 @@ def _bound(rows: Rows, chunks: Iterable[Any]) -> Rows:
 
 
 def _opened(chunk: Any, rows: Rows, *, late: bool = False) -> Opened:
-    """A chunk whose schema fits; late, if that is found out after the charge."""
+    """A chunk with its schema checked; late, if that is after the charge."""
     if isinstance(chunk, Opened):
         return chunk
     if is_table(chunk):
@@ -158,7 +158,7 @@ def _opened(chunk: Any, rows: Rows, *, late: bool = False) -> Opened:
 
 
 def _may_give_chunks(data: Any) -> bool:
-    """Whether it may, as far as its type tells: an open file gives bytes or lines."""
+    """Whether data may be an iterable of chunks, judged by its type: an open file gives bytes or lines."""
     if isinstance(data, bytes | bytearray | memoryview | range | Set | IOBase) or is_a(data, "pyarrow", "NativeFile"):
         return False
     return isinstance(data, Iterable) and not hasattr(data, "__array__") and not _is_sparse(data)

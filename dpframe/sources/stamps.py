@@ -1,4 +1,4 @@
-"""Files that stand still: what is read is what the schema was checked on, in every pass."""
+"""Detection of files that change: every pass must read the file whose schema was checked."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from dpframe.errors import DataError
 
 @attrs.frozen
 class Stamp:
-    """What a file was when it was opened: enough to see that it was written to, replaced or removed since.
+    """The state of a file when it was opened: enough to detect that it was written to, replaced or removed since.
 
     A file that is rewritten in place, to the same size, within the resolution of the file system's clock after it was
-    opened, goes unseen.
+    opened, is not detected.
 
     Args:
-        name: what messages call the file.
-        found: its size, time of change and identity.
-        look: finds these again.
+        name: the name of the file in messages.
+        state: its size, time of modification and identity; None if it does not exist.
+        look: returns its current state.
     """
 
     name: str
-    found: tuple[Any, ...] | None
+    state: tuple[Any, ...] | None
     _look: Callable[[], tuple[Any, ...] | None] = attrs.field(alias="look")
 
     @classmethod
     def of(cls, path: Path) -> Stamp:
-        """The stamp of a file here."""
+        """The stamp of a local file."""
         return cls._taken(path.name, partial(_status, path.absolute()))
 
     @classmethod
     def of_store(cls, store: Any, path: str) -> Stamp:
-        """The stamp of a file in a file system of Arrow, wherever that is."""
+        """The stamp of a file in an Arrow file system, local or remote."""
         return cls._taken(Path(path).name, partial(_information, store, path))
 
     @classmethod
@@ -48,11 +48,11 @@ class Stamp:
     @property
     def bytes(self) -> int | None:
         """The size of the file."""
-        return self.found[0] if self.found is not None else None
+        return self.state[0] if self.state is not None else None
 
     def check(self) -> None:
-        """Refuse a file that is no longer what was opened."""
-        if (now := self._look()) != self.found:
+        """Refuse a file that changed since it was opened."""
+        if (now := self._look()) != self.state:
             happened = "is gone" if now is None else "was changed or replaced"
             raise DataError(
                 f"the file {self.name!r} {happened} after its schema was checked. The data of a run must stand still: "
@@ -61,7 +61,7 @@ class Stamp:
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
-        """Reads in between, or fails to: a file that changed is the reason to give."""
+        """Check the file before and after the body reads it; if reading fails and the file changed, report that."""
         self.check()
         try:
             yield
@@ -82,6 +82,6 @@ def _status(path: Path) -> tuple[Any, ...] | None:
 def _information(store: Any, path: str) -> tuple[Any, ...] | None:
     try:
         information = store.get_file_info(path)
-    except Exception:  # whatever a store raises where it cannot say
+    except Exception:  # whatever a store raises if it cannot reach the file
         return None
     return (information.size, information.mtime_ns) if information.is_file else None

@@ -269,7 +269,7 @@ def test_another_version_on_a_worker_is_refused() -> None:
     job = dask_source.Job((dp.Moment(),), partition.rows, partition, version="0.0.1")
     found = dask_source.share_of(job, 0, array())
     assert isinstance(found, dask_source.Failure)
-    assert found.words.startswith(f"a worker has dpframe {dpframe.__version__}; the run has 0.0.1.")
+    assert found.message.startswith(f"a worker has dpframe {dpframe.__version__}; the run has 0.0.1.")
 
 
 # -- what is told ------------------------------------------------------------------------------------------------------
