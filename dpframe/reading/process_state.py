@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import logging
+import os
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -35,8 +36,10 @@ class SharedSetting:
     def __init__(self, applied: Callable[[], AbstractContextManager[Any]]) -> None:
         self._applied = applied
         self._lock = Lock()
-        self._users: set[object] = set()
+        self._users: set[_User] = set()
         self._current: AbstractContextManager[Any] | None = None
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
@@ -65,14 +68,26 @@ class SharedSetting:
         with self._lock:
             user.left = True
             self._users.discard(user)
-            if not self._users and self._current is not None:
-                current, self._current = self._current, None
-                current.__exit__(None, None, None)
+            self._restore_if_unused()
+
+    def _restore_if_unused(self) -> None:
+        if not self._users and self._current is not None:
+            current, self._current = self._current, None
+            current.__exit__(None, None, None)
+
+    def _after_fork(self) -> None:
+        """In a child process, where only the thread that forked exists: forget the users of other threads."""
+        self._lock = Lock()
+        self._users = {user for user in self._users if user.thread == threading.get_ident()}
+        self._restore_if_unused()
 
 
 @attrs.define(eq=False)
 class _User:
+    """One use of a setting, by a thread."""
+
     left: bool = False
+    thread: int = attrs.field(factory=threading.get_ident)
 
 
 def _uninterrupted(work: Callable[[], None]) -> None:

@@ -332,6 +332,7 @@ def _completed(client: Any, futures: list[Any]) -> Iterator[int]:
             if alone_since is not None and now - alone_since > ABANDONED:
                 raise
         else:
+            alone_since = None
             yield len(futures) - len(waiting)
 
 

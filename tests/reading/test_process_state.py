@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import logging
+import os
 import random
 import signal
 import subprocess
@@ -27,6 +28,7 @@ from dpframe.reading.process_state import (
     one_blas_thread,
     warnings_silenced,
 )
+from tests.support.faults import in_a_child
 
 PLAN = dp.Plan(
     rows=dp.Rows(norm=1.0, neighbors="add-remove", dim=3),
@@ -137,6 +139,46 @@ def test_a_csv_file_whose_reading_is_given_up(tmp_path: Path) -> None:
     next(reading)
     assert before != state()
     del reading
+    assert before == state()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_child_process_does_not_inherit_the_runs_of_other_threads(name: str) -> None:
+    before, entered, go = state(), Event(), Event()
+
+    def use() -> None:
+        with SETTINGS[name]():
+            entered.set()
+            assert go.wait(60.0)
+
+    def as_before() -> None:
+        assert before == state()
+        with SETTINGS[name]():
+            assert before != state()
+        assert before == state()
+
+    with ThreadPoolExecutor(1) as pool:
+        used = pool.submit(use)
+        assert entered.wait(60.0)
+        with SETTINGS[name]._lock:  # as if another thread was about to apply it
+            assert 0 == in_a_child(as_before)
+        go.set()
+        used.result()
+    assert before == state()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_child_process_goes_on_with_the_run_of_its_own_thread(name: str) -> None:
+    before = state()
+    with SETTINGS[name]():
+        within = state()
+
+        def goes_on() -> None:
+            assert within == state() != before
+
+        assert 0 == in_a_child(goes_on)
     assert before == state()
 
 
