@@ -1,1 +1,1 @@
-"""What the core provides by itself, through the same hooks as any plugin."""
+"""What the core itself provides, through the same hooks as any plugin."""

@@ -1,4 +1,4 @@
-"""A private quantile of row lengths or of a column: how to choose a radius without looking at the data."""
+"""A private quantile of the row lengths or of one column, for example to choose a radius."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dpframe.reading.private_data import PrivateData
 from dpframe.spec.rows import NORM_LIMIT, Rows
 from dpframe.statistics import ColumnHistogram, NormHistogram
 
-DENOMINATOR = 1_000_000  # quantiles are rounded to this, so that costs are integers
+DENOMINATOR = 1_000_000  # a quantile is rounded to a fraction with at most this denominator: costs become integers
 
 
 @attrs.frozen(kw_only=True)
@@ -28,20 +28,21 @@ class PrivateQuantile(Mechanism):
     """A point of a public grid near a quantile of the row lengths, or of one column, by the exponential mechanism.
 
     The cost of a grid point e is |(1−q)·#{rows ≤ e} − q·#{rows > e}|, which is zero at the q-quantile. Adding one row
-    moves the cost of each point by q or 1−q, up or down, so costs change relative to each other by at most
-    2·max(q, 1−q); replacing one moves them by −1, 0 or 1, a range of 2. With exp(−level · cost / range) the
-    log-likelihood ratio of neighbours lies in an interval of length level. The histogram is exact, costs are integers,
+    changes the cost of each point by at most max(q, 1−q), up or down, so the difference of two costs changes by at most
+    2·max(q, 1−q); replacing one row changes each cost by at most 1, and a difference by at most 2. A point is drawn
+    with probability proportional to exp(−level · cost / range), where range is that bound times the number of rows of a
+    person, so the log-likelihood ratio of neighbors lies in an interval of length level. The costs are exact integers,
     and the draw is exact in ball arithmetic.
 
     Args:
-        quantile: q, between 0 and 1. For a radius, 0.9 to 0.99: rows beyond it are scaled down.
-        high: the end of the grid, public. Nothing beyond it can be chosen.
-        low: the beginning of the grid; high/1000 unless given.
-        points: how many grid points: in equal ratios for lengths, at equal distances for a column.
+        quantile: q, between 0 and 1. For a radius, 0.9 to 0.99: longer rows are scaled down.
+        high: the largest grid point, public. Nothing above it can be chosen.
+        low: the smallest grid point; high/1000 by default. A column needs it.
+        points: the number of grid points, spaced geometrically for lengths and evenly for a column.
         column: a numeric column (or the index of a coordinate), in its own units, instead of the row lengths.
 
     Guarantee:
-        BoundedRange loss with epsilon = level, for either neighbouring relation; worst case.
+        BoundedRange loss with epsilon = level, for either neighboring relation; worst case.
 
     References:
         McSherry and Talwar 2007; Smith 2011 (quantiles); Dong, Durfee and Rogers 2020 (bounded range).
@@ -86,7 +87,7 @@ class PrivateQuantile(Mechanism):
 
     @property
     def grid(self) -> tuple[float, ...]:
-        """The candidates, all public."""
+        """The candidate values, all public."""
         return _grid(self._low, self.high, self.points, self.column is None)
 
     def reads(self) -> tuple[Statistic, ...]:
@@ -105,19 +106,27 @@ class PrivateQuantile(Mechanism):
         return -level * cost / self.cost_range(data.rows)
 
     def costs(self, counts: IntArray) -> list[int]:
-        """The integer cost of each grid point: b·|(1−q)·below − q·above| for q = a/b."""
+        """The integer cost of each grid point: b·|(1−q)·below − q·above| for q = a/b.
+
+        Args:
+            counts: the number of rows in each bin of the histogram, in order.
+        """
         a, b = self._fraction.numerator, self._fraction.denominator
         *below, total = np.cumsum(counts).tolist()
         return [abs(b * count - a * total) for count in below]  # a·above = a·(total − below)
 
     def cost_range(self, rows: Rows) -> int:
-        """How far one person can change the costs relative to each other."""
+        """The most by which one person can change the difference of two costs.
+
+        Args:
+            rows: the promise, with the neighboring relation and the number of rows of a person.
+        """
         a, b = self._fraction.numerator, self._fraction.denominator
         one_row = 2 * b if rows.neighbors == "replace" else 2 * max(a, b - a)
         return rows.contributions * one_row
 
     def noise(self, rows: Rows, level: float) -> Mapping[str, float]:
-        """The rank error that the choice makes with probability 1/e per grid point, in rows."""
+        """The rank error, in rows, at which a grid point has 1/e times the weight of the exact quantile."""
         return {"rank (rows)": self.cost_range(rows) / self._fraction.denominator / level}
 
 

@@ -1,4 +1,4 @@
-"""Free steps: pure functions of released values."""
+"""Post-processors: pure functions of released values, which cost no budget."""
 
 from dpframe.postprocess.center import Correlation, CountOf, CovarianceOf, MeanOf
 from dpframe.postprocess.spectral import (

@@ -1,7 +1,7 @@
-"""Count, mean and covariance out of one augmented moment.
+"""Count, mean and covariance from one augmented moment.
 
 With rows [x, c] the released matrix A estimates Σ [x, c][x, c]ᵀ, so the count is A_cc / c², the mean A_xc / (c · count)
-and the covariance A_xx / count − mean meanᵀ. The count is taken to be at least one: noise can make it smaller.
+and the covariance A_xx / count − mean meanᵀ. A noisy count below one is replaced by one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ from dpframe.spec.refs import input
 
 
 def count_and_mean(moment: AugmentedMoment) -> tuple[float, FloatArray]:
-    """The noisy count, at least one, and the mean it gives."""
+    """The noisy count, at least one, and the mean computed with it.
+
+    Args:
+        moment: a released moment of rows with a constant coordinate.
+    """
     array, constant = moment.array, moment.constant
     count = max(float(array[-1, -1]) / constant**2, 1.0)
     return count, array[:-1, -1] / (constant * count)
@@ -26,7 +30,11 @@ def count_and_mean(moment: AugmentedMoment) -> tuple[float, FloatArray]:
 
 @attrs.frozen(kw_only=True)
 class CountOf(PostProcessor):
-    """The number of rows, from an augmented moment."""
+    """The number of rows, from an augmented moment.
+
+    Args:
+        of: the augmented moment.
+    """
 
     name = "count"
     gives = Scalar
@@ -39,7 +47,11 @@ class CountOf(PostProcessor):
 
 @attrs.frozen(kw_only=True)
 class MeanOf(PostProcessor):
-    """The mean of the rows, from an augmented moment."""
+    """The mean of the rows, from an augmented moment.
+
+    Args:
+        of: the augmented moment.
+    """
 
     name = "mean"
     gives = Mean
@@ -52,7 +64,11 @@ class MeanOf(PostProcessor):
 
 @attrs.frozen(kw_only=True)
 class CovarianceOf(PostProcessor):
-    """The covariance of the rows, from an augmented moment."""
+    """The covariance of the rows, from an augmented moment.
+
+    Args:
+        of: the augmented moment.
+    """
 
     name = "covariance"
     gives = Covariance
@@ -66,7 +82,11 @@ class CovarianceOf(PostProcessor):
 
 @attrs.frozen(kw_only=True)
 class Correlation(PostProcessor):
-    """The correlation matrix of a covariance; a coordinate without positive variance is left uncorrelated."""
+    """The correlation matrix of a covariance; a coordinate whose noisy variance is not positive has correlation 0.
+
+    Args:
+        of: the covariance.
+    """
 
     name = "correlation"
     gives = SymmetricMatrix

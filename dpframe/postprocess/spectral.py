@@ -26,16 +26,16 @@ def _check_k(k: int, of: Any, rows: Rows) -> None:
 
 
 def _check_part(k: int, dim: int) -> None:
-    """Raise PlanError where all eigenvectors are taken: a forecast is about the error of a part of them."""
+    """Raise PlanError where all eigenvectors are taken: forecasts bound the error of a proper subspace."""
     if k >= dim:
         raise PlanError(
-            f"k={k} takes all {dim} eigenvectors there are, so that there is no error of a part to forecast. "
+            f"k={k} takes all {dim} eigenvectors, so there is no error of a subspace to forecast. "
             f"Say k below {dim}, or leave the scenario out."
         )
 
 
 def _symmetric(matrix: NDArray[Any]) -> NDArray[Any]:
-    """Remove the rounding that keeps a product from being its own conjugate transpose."""
+    """The Hermitian part of a matrix that is Hermitian up to rounding."""
     symmetric: NDArray[Any] = (matrix + matrix.conj().T) / 2
     return symmetric
 
@@ -44,7 +44,11 @@ def _symmetric(matrix: NDArray[Any]) -> NDArray[Any]:
 class TopSubspace(PostProcessor):
     """An orthonormal basis of the k leading eigenvectors: the principal components.
 
-    Those of a matrix that may be complex are a complex subspace.
+    The result is a complex subspace if the matrix may be complex.
+
+    Args:
+        of: a symmetric or Hermitian matrix.
+        k: the dimension of the subspace.
     """
 
     name = "top-subspace"
@@ -60,8 +64,8 @@ class TopSubspace(PostProcessor):
         _check_part(self.k, dim)
 
     def output(self, kinds: Mapping[str, type[Kind]]) -> type[Kind]:
-        written = isinstance(self.of, Kind) and self.of.array.dtype.kind == "f"
-        return Subspace if written or issubclass(kinds["of"], SymmetricMatrix) else ComplexSubspace
+        real_constant = isinstance(self.of, Kind) and self.of.array.dtype.kind == "f"
+        return Subspace if real_constant or issubclass(kinds["of"], SymmetricMatrix) else ComplexSubspace
 
     def output_shape(self, rows: Rows) -> Shape:
         return (shape_of(self.of) or (None,))[0], self.k
@@ -74,7 +78,12 @@ class TopSubspace(PostProcessor):
 
 @attrs.frozen(kw_only=True)
 class RankK(PostProcessor):
-    """The part of a matrix in its k leading eigenvectors, with their eigenvalues; negative ones count as zero."""
+    """The part of a matrix spanned by its k leading eigenpairs; negative eigenvalues are replaced by zero.
+
+    Args:
+        of: a symmetric matrix.
+        k: the number of eigenpairs.
+    """
 
     name = "rank-k"
     gives = SymmetricMatrix
@@ -99,7 +108,12 @@ class RankK(PostProcessor):
 
 @attrs.frozen(kw_only=True)
 class WithSpectrum(PostProcessor):
-    """The eigenvectors of a matrix with another spectrum, whose missing values are zero."""
+    """The matrix with the leading eigenvectors of one result and the eigenvalues of another; further ones are zero.
+
+    Args:
+        of: a symmetric matrix, for the eigenvectors.
+        spectrum: the eigenvalues, from the largest.
+    """
 
     name = "with-spectrum"
     gives = SymmetricMatrix
@@ -119,7 +133,12 @@ class WithSpectrum(PostProcessor):
 
 @attrs.frozen(kw_only=True)
 class Eigenvalues(PostProcessor):
-    """The k largest eigenvalues, all of them unless k is given; negative ones count as zero."""
+    """The k largest eigenvalues; negative ones are replaced by zero.
+
+    Args:
+        of: a symmetric or Hermitian matrix.
+        k: the number of eigenvalues; all by default.
+    """
 
     name = "eigenvalues"
     gives = Spectrum
@@ -138,7 +157,11 @@ class Eigenvalues(PostProcessor):
 
 @attrs.frozen(kw_only=True)
 class PositivePart(PostProcessor):
-    """The nearest positive semi-definite matrix: noise makes eigenvalues negative that cannot be."""
+    """The nearest positive semidefinite matrix: eigenvalues that noise made negative are replaced by zero.
+
+    Args:
+        of: a symmetric matrix.
+    """
 
     name = "psd"
     gives = SymmetricMatrix
@@ -156,7 +179,11 @@ class PositivePart(PostProcessor):
 
 @attrs.frozen(kw_only=True)
 class RealPart(PostProcessor):
-    """The real part of a Hermitian matrix."""
+    """The real part of a Hermitian matrix.
+
+    Args:
+        of: the Hermitian matrix.
+    """
 
     name = "real-part"
     gives = SymmetricMatrix
@@ -169,7 +196,12 @@ class RealPart(PostProcessor):
 
 @attrs.frozen(kw_only=True)
 class ExplainedVariance(PostProcessor):
-    """The share of the trace that each component of a subspace captures, by the released matrix itself."""
+    """The share of the trace that each component of a subspace captures, computed from the released matrix.
+
+    Args:
+        of: a symmetric matrix.
+        components: the subspace.
+    """
 
     name = "explained-variance"
     gives = Vector

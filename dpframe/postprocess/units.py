@@ -1,4 +1,4 @@
-"""Back from [-1, 1] to the units of the columns."""
+"""Conversion of results from [-1, 1] to the units of the columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ from dpframe.spec.rows import Rows
 
 @attrs.frozen(kw_only=True)
 class ToUnits(PostProcessor):
-    """A mean, a covariance, or the loadings of components, in the units of the original columns."""
+    """A mean, a covariance, or the loadings of components, in the units of the original columns.
+
+    Args:
+        of: the mean, covariance or subspace, in coordinates from -1 to 1.
+    """
 
     name = "to-units"
     gives = Kind
@@ -29,7 +33,7 @@ class ToUnits(PostProcessor):
 
     def check(self, rows: Rows) -> None:
         if rows.columns is None:
-            raise PlanError("to-units needs dp.Rows(columns=[...]), whose ranges tell the units.")
+            raise PlanError("to-units needs dp.Rows(columns=[...]), whose ranges define the units.")
         if isinstance(self.of, Kind) and self.of.axes is None:
             raise PlanError(
                 f"to-units needs a value that carries its columns; {self.of.title} written in the plan has none."
