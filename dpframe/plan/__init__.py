@@ -1,4 +1,4 @@
-"""Plans: steps, their price, the order of reading, and plan files."""
+"""Plans: their steps, their price, the schedule of passes over the data, and plan files."""
 
 from dpframe.plan.plan import Plan
 

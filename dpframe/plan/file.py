@@ -1,4 +1,4 @@
-"""Plans as text: TOML that round-trips exactly, holds no code, and names the place of every mistake.
+"""Plan files: TOML that round-trips exactly and holds no code; an error names the line of the mistake.
 
 ::
 
@@ -61,12 +61,17 @@ T = TypeVar("T")
 
 
 def dumps(plan: Plan) -> str:
-    """The plan as TOML."""
+    """The text of the plan file, in TOML."""
     return write(to_dict(plan))
 
 
 def loads(text: str, *, source: str = "plan") -> Plan:
-    """A plan from TOML; every mistake is a PlanError that names the line."""
+    """Read a plan from TOML; every mistake is a PlanError that names the line.
+
+    Args:
+        text: the text of a plan file.
+        source: the name of the file in error messages.
+    """
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -75,10 +80,10 @@ def loads(text: str, *, source: str = "plan") -> Plan:
 
 
 def content_hash(plan: Plan) -> str:
-    """SHA-256 of the canonical form: the same for equal plans, whatever the layout of their files."""
+    """SHA-256 of the canonical form, which equal plans share, whatever the layout of their files."""
     try:
         content = {key: value for key, value in to_dict(plan).items() if key != "requires"}
-    except PlanError:  # holds a value that no file can: told by its parts, arrays with all their digits
+    except PlanError:  # holds a value that no file can: hash its representation, with all digits of arrays
         with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
             content = {"plan": _by_parts(plan)}
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -86,7 +91,7 @@ def content_hash(plan: Plan) -> str:
 
 
 def _by_parts(plan: Plan) -> str:
-    """A text that tells plans apart which no file can hold. Hashes of such plans were recorded with these words."""
+    """The representation of a plan that no file can hold. Recorded hashes depend on its text, "written" included."""
     parts = {field.name: getattr(plan, field.name) for field in attrs.fields(Plan)}
     parts = {"written" if name == "declared" else name: value for name, value in parts.items()}
     return f"Plan({', '.join(f'{name}={value!r}' for name, value in parts.items())})"
@@ -96,7 +101,7 @@ def _by_parts(plan: Plan) -> str:
 
 
 def to_dict(plan: Plan) -> dict[str, Any]:
-    """The canonical form: plain tables, defaults left out."""
+    """The canonical form: nested tables of plain values, without those that equal their defaults."""
     content: dict[str, Any] = {"format": FORMAT}
     if needed := _requirements(plan):
         content["requires"] = needed
@@ -106,7 +111,7 @@ def to_dict(plan: Plan) -> dict[str, Any]:
         content["accept"] = [model.name for model in plan.accept]
     rows = _fields(plan.rows)
     if plan.rows.columns is not None:
-        del rows["dim"]  # it follows from the columns
+        del rows["dim"]  # determined by the columns
     content |= {"rows": rows, "budget": _fields(plan.budget), "steps": [_step(step) for step in plan.declared]}
     if plan.scenario is not None:
         content["scenario"] = _fields(plan.scenario)
@@ -119,15 +124,15 @@ def _step(step: Step) -> dict[str, Any]:
 
 
 def _fields(owner: Any, only: tuple[str, ...] | None = None) -> dict[str, Any]:
-    """The fields of a value by the names users type, without those at their defaults."""
-    found = {}
+    """The fields of a value by the names that users type, without those that equal their defaults."""
+    fields = {}
     for field in attrs.fields(type(owner)):
         value = getattr(owner, field.name)
         if only is not None and field.name not in only:
             continue
         if value is not None and not (field.default is not attrs.NOTHING and _same(value, field.default)):
-            found[field.alias] = _plain(value)
-    return found
+            fields[field.alias] = _plain(value)
+    return fields
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -139,7 +144,7 @@ def _plain(value: Any) -> Any:
         return {"ref": value.name}
     if isinstance(value, Kind):
         if value.axes is not None or value.array.dtype.kind != "f" or len(attrs.fields(type(value))) > 2:
-            raise PlanError(f"{value.title} with more to it than real numbers cannot be written to a plan file.")
+            raise PlanError(f"{value.title} cannot be written to a plan file unless it is an array of real numbers alone.")
         return value.array.tolist()
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
@@ -151,7 +156,7 @@ def _plain(value: Any) -> Any:
 
 
 def _requirements(plan: Plan) -> dict[str, str]:
-    """The plugins that the plan uses, at least in their installed versions."""
+    """The plugins that the plan uses, each with its installed version as the minimum."""
     roles = []
     for step in plan.declared:
         role = "postprocessor" if isinstance(step.action, PostProcessor) else "mechanism"
@@ -167,11 +172,12 @@ def _requirements(plan: Plan) -> dict[str, str]:
 
 @attrs.frozen
 class _Reader:
-    """Reads the tables of one file, knowing where each key stands."""
+    """Builds a plan from the tables of one file; errors name the line of the key at fault."""
 
     places: Places
 
     def plan(self, content: dict[str, Any]) -> Plan:
+        """The plan that the tables describe."""
         top = self.places.top
         version = content.get("format")
         if version != FORMAT or isinstance(version, bool):

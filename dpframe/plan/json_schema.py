@@ -1,4 +1,4 @@
-"""A JSON schema of plan files, for editors: the keys, and the parameters of everything that is installed."""
+"""A JSON schema of plan files, for editors: all keys, and the parameters of every installed action."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REFERENCE = {
 
 
 def schema() -> dict[str, Any]:
-    """The schema for the plugins that are installed now."""
+    """The JSON schema of plan files, with the plugins that are installed."""
     rows = _object(Rows)
     rows["properties"] |= {
         "neighbors": {"enum": list(NEIGHBORS)},
@@ -65,7 +65,7 @@ def _step(role: str, cls: Any) -> dict[str, Any]:
 
 
 def _object(cls: Any) -> dict[str, Any]:
-    """The fields of a class by the names users type, with a type where its annotation is a plain one."""
+    """The fields of a class by the names that users type, with a JSON type where the annotation is a simple one."""
     fields = {field.alias: field for field in attrs.fields(cls)}
     return {
         "type": "object",

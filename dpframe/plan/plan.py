@@ -1,4 +1,4 @@
-"""Plans: what is promised, what may be spent, and the steps, as one frozen value."""
+"""Plans: the promise about the data, the budget and the steps, as one frozen value."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True, slots=False)
 class Plan:
-    """A declarative release: checked and priced when built. Every run of it costs its budget once more.
+    """A declarative release, checked and priced when it is built. Every run costs its budget again.
 
     Args:
         rows: the public promise about the data.
-        budget: the most that a run may spend.
+        budget: the most that one run may spend.
         steps: releases and derivations, in order; a step may refer to those above it.
-        accountant: how losses are composed; "auto" takes the tightest valid one.
-        scenario: assumed data for forecasts, which ``explain`` uses unless told otherwise, and from which a recipe may
-            choose what it leaves open.
+        accountant: the accountant that composes the losses; "auto" takes the tightest valid one.
+        scenario: assumed data for forecasts: the default of ``explain``, and what a recipe may choose its free
+            parameters by.
         accept: models of the data that the guarantee may rest on, such as ``dp.model("spiked-covariance")``.
 
     Guarantee:
@@ -60,7 +60,7 @@ class Plan:
 
     def __attrs_post_init__(self) -> None:
         for field, cls in (("rows", Rows), ("budget", Budget)):
-            if type(getattr(self, field)) is not cls:  # not what was spent under a model, which says more
+            if type(getattr(self, field)) is not cls:  # a ModelBudget states what was spent
                 raise PlanError(f"Plan.{field} must be a dp.{cls.__name__}; got {type(getattr(self, field)).__name__}.")
         if not isinstance(self.scenario, Scenario | None):
             raise PlanError(f"Plan.scenario must be a dp.Scenario; got {type(self.scenario).__name__}.")
@@ -86,14 +86,14 @@ class Plan:
     def _check_steps(self) -> None:
         names = [step.name for step in self.steps]
         if repeated := [name for name in names if names.count(name) > 1]:
-            raise PlanError(f"two steps are named {repeated[0]!r}; each result needs a name of its own.")
+            raise PlanError(f"two steps are named {repeated[0]!r}; each result needs its own name.")
         if not self.releases:
             raise PlanError("a plan without a dp.release step releases nothing; add one.")
         _ = self.kinds
         shapes: dict[str, Shape | None] = {}
         for step in self.steps:
             action = with_shapes(step.action, shapes)
-            assert not isinstance(action, Recipe)  # recipes are written out
+            assert not isinstance(action, Recipe)  # recipes are expanded
             statistics = action.reads() if isinstance(action, Mechanism) else ()
             with step.naming():
                 for part in (action, *statistics):
@@ -102,7 +102,7 @@ class Plan:
 
     @cached_property
     def kinds(self) -> dict[str, type[Kind]]:
-        """The kind of every result."""
+        """The kind of every result, by step."""
         known: dict[str, type[Kind]] = {}
         for step in self.steps:
             described = f"step {step.name!r}"
@@ -132,7 +132,7 @@ class Plan:
 
     @cached_property
     def passes(self) -> dict[str, int]:
-        """For each step, after how many passes over the data it is known."""
+        """For each step, the number of passes over the data that its result needs."""
         return passes(self)
 
     def schedule(self) -> tuple[Pass, ...]:
@@ -144,46 +144,58 @@ class Plan:
         return schedule(self)
 
     def check_forecast(self, dim: int) -> None:
-        """Raise PlanError where no error of a step can be forecast for rows of this many coordinates."""
+        """Raise PlanError where a step has no error to forecast.
+
+        Args:
+            dim: the number of coordinates of the rows.
+        """
         for step in self.steps:
             if isinstance(step.action, PostProcessor):
                 with step.naming():
                     step.action.check_forecast(dim)
 
     @cached_property
-    def modelled(self) -> frozenset[str]:
-        """The steps whose results rest on a model of the data, by their own loss or by what they are made from."""
-        found: set[str] = set()
+    def modeled(self) -> frozenset[str]:
+        """The steps whose guarantee rests on a model of the data, by their own loss or by that of an input."""
+        modeled: set[str] = set()
         for step in self.steps:
             losses = self.pricing.losses.get(step.name, ())
             reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
             sources = {*references(step.action), *(name for statistic in reads for name in needs(statistic, self.rows))}
-            if sources & found or any(isinstance(loss, ModelBased) for loss in losses):
-                found.add(step.name)
-        return frozenset(found)
+            if sources & modeled or any(isinstance(loss, ModelBased) for loss in losses):
+                modeled.add(step.name)
+        return frozenset(modeled)
 
     # -- price --------------------------------------------------------------------------------------------------------
 
     def losses_at(self, scale: float) -> dict[str, tuple[PrivacyLoss, ...]]:
-        """The losses of all releases when free ones run at weight · scale."""
+        """The losses of each release when those without a fixed level run at level weight · scale.
+
+        Args:
+            scale: the common factor of the free levels.
+        """
         return self.losses_at_levels({step.name: step.level_at(scale) for step, _ in self.releases})
 
     def losses_at_levels(self, levels: Mapping[str, float]) -> dict[str, tuple[PrivacyLoss, ...]]:
-        """The losses of all releases at these levels."""
-        found = {}
+        """The losses of each release at its level.
+
+        Args:
+            levels: the level of each release, by step.
+        """
+        losses = {}
         for step, mechanism in self.releases:
             loss = mechanism.loss(self.rows, levels[step.name])
-            found[step.name] = loss if isinstance(loss, tuple) else (loss,)
-        return found
+            losses[step.name] = loss if isinstance(loss, tuple) else (loss,)
+        return losses
 
     @property
     def shares(self) -> list[tuple[str, float, float | None]]:
-        """The name, weight and fixed level of each release, from which levels are solved."""
+        """The name, weight and fixed level of each release, which with the budget determine the levels."""
         return [(step.name, step.weight, step.level) for step, _ in self.releases]
 
     @cached_property
     def pricing(self) -> Pricing:
-        """Levels, losses and what they compose to; every free level is solved so that the budget is met from below."""
+        """The levels, their losses and the composed cost; free levels are solved to meet the budget from below."""
         return priced(self)
 
     @property
@@ -194,29 +206,37 @@ class Plan:
     # -- use ----------------------------------------------------------------------------------------------------------
 
     def bind(self, dim: int) -> Plan:
-        """The same plan for rows of a known dimension, checked again."""
+        """The same plan for rows of a known dimension, checked again.
+
+        Args:
+            dim: the number of coordinates.
+        """
         return self if self.rows.dim == dim else self._with_rows(self.rows.bind(dim), self.declared)
 
     def with_released_norm(self, values: Mapping[str, Kind]) -> Plan:
-        """The same plan with the norm that one of its steps released, once it has; what recipes chose before stays."""
+        """The same plan with the released norm, where one of its steps releases it; recipes are not expanded again.
+
+        Args:
+            values: the results so far, by step.
+        """
         rows = self.rows.with_released_norm(values)
         return self if rows is self.rows else self._with_rows(rows, self.steps)
 
     def _with_rows(self, rows: Rows, declared: tuple[Step, ...]) -> Plan:
         """The same plan for rows of which more is known, checked again.
 
-        Its price stays where its releases have the same losses at the same levels, which is the case unless a mechanism
-        prices what is known now. Composing the same losses gives the same guarantee.
+        Its pricing is kept where the releases have the same losses at the same levels: composing the same losses gives
+        the same guarantee. It is solved again where the loss of a mechanism depends on what is known now.
         """
-        found: Plan = object.__new__(Plan)
+        changed: Plan = object.__new__(Plan)
         fields = {field.name: getattr(self, field.name) for field in attrs.fields(Plan)}
-        vars(found).update({**fields, "rows": rows, "declared": declared})
-        found._check_steps()
-        if found.shares == self.shares and found.losses_at_levels(self.pricing.levels) == self.pricing.losses:
-            check_levels(found, self.pricing.levels)
-            vars(found)["pricing"] = self.pricing
-        _ = found.pricing
-        return found
+        vars(changed).update({**fields, "rows": rows, "declared": declared})
+        changed._check_steps()
+        if changed.shares == self.shares and changed.losses_at_levels(self.pricing.levels) == self.pricing.losses:
+            check_levels(changed, self.pricing.levels)
+            vars(changed)["pricing"] = self.pricing
+        _ = changed.pricing
+        return changed
 
     def explain(
         self,
@@ -227,13 +247,13 @@ class Plan:
         simulations: int = 0,
         progress: bool | Callable[[Progress], Any] | None = None,
     ) -> Explanation:
-        """Price and forecast, before any data is touched.
+        """Price the plan and forecast its errors, before any data is touched.
 
         Args:
-            dim: the number of coordinates, for noise in the units of the data.
+            dim: the number of coordinates, for noise scales in the units of the results.
             spectrum: assumed eigenvalues of the second moment, from the largest, for an error forecast.
             scenario: assumed data in more detail, instead of a spectrum alone.
-            simulations: how many releases to simulate on made-up data, at least 200; none unless said.
+            simulations: the number of releases to simulate on synthetic data, at least 200; 0, the default, for none.
             progress: True for a bar, or a function of a `dp.Progress`.
         """
         from dpframe.run.explain import explain
@@ -249,15 +269,15 @@ class Plan:
         progress: bool | Callable[[Progress], Any] | None = None,
         **target: float,
     ) -> Plan:
-        """The same plan with the smallest epsilon, to 2 per cent, that meets a target in simulation.
+        """The same plan with the smallest epsilon, to 2 percent, that meets a target in simulation.
 
-        The target must be met in all but a share 1 − confidence of releases. What is simulated is an upper limit on
-        that quantile, and a second, independent simulation has to confirm it.
+        The target must be met in all but a share 1 − confidence of releases. A simulated upper confidence limit of that
+        quantile must meet it, and a second, independent simulation must confirm it.
 
         Args:
             confidence: the share of releases that must meet the target.
-            step: whose result; the last one that has such an error unless said.
-            scenario: assumed data; the plan's own unless said.
+            step: the step whose result must meet it; by default the last one that has such an error.
+            scenario: assumed data; by default that of the plan.
             progress: True for a bar, or a function of a `dp.Progress`.
             target: one of ``angle_degrees=`` (the largest principal angle between a subspace and the true one),
                 ``frobenius=`` or ``spectral=`` (that norm of the difference, of projectors for a subspace) and
@@ -279,9 +299,9 @@ class Plan:
         progress: bool | Callable[[Progress], Any] | None = None,
         **target: float,
     ) -> int:
-        """The fewest rows, to 2 per cent, with which this plan meets a target; the arguments are those of `require`.
+        """The fewest rows, to 2 percent, with which this plan meets a target; the arguments are those of `require`.
 
-        The scenario says how many rows its spectrum is about; it is scaled in proportion.
+        The scenario states the number of rows of its spectrum, which is scaled in proportion.
         """
         from dpframe.forecast.target import Target, required_rows
         from dpframe.run.progress import telling
@@ -291,7 +311,7 @@ class Plan:
             return required_rows(self, assumed, Target.of(self, assumed, step, confidence, target), teller)
 
     def _assumed(self, scenario: Scenario | None, what: str) -> Scenario:
-        """The scenario that a choice may be based on."""
+        """The scenario given, or that of the plan; raises PlanError where a choice may not depend on it."""
         assumed = self.scenario if scenario is None else scenario
         if not isinstance(assumed, Scenario):
             raise PlanError(f"{what} needs assumed data: scenario=dp.Scenario(...).")
@@ -300,7 +320,11 @@ class Plan:
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:
-        """A plan from a TOML file; every mistake in it is a PlanError that names the line."""
+        """Read a plan from a TOML file; every mistake in it is a PlanError that names the line.
+
+        Args:
+            path: the path of the plan file.
+        """
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
@@ -309,18 +333,22 @@ class Plan:
 
     @classmethod
     def loads(cls, text: str, *, source: str = "plan") -> Plan:
-        """A plan from the text of a plan file.
+        """Read a plan from the text of a plan file.
 
         Args:
-            text: TOML.
-            source: what errors call it.
+            text: the text, in TOML.
+            source: the name of the file in error messages.
         """
         from dpframe.plan.file import loads
 
         return loads(text, source=source)
 
     def dump(self, path: str | Path) -> None:
-        """Write the plan to a TOML file that :meth:`load` reads back as an equal plan."""
+        """Write the plan to a TOML file that :meth:`load` reads back as an equal plan.
+
+        Args:
+            path: the path of the file, which is overwritten where it exists.
+        """
         Path(path).write_text(self.dumps(), encoding="utf-8")
 
     def dumps(self) -> str:
@@ -331,7 +359,7 @@ class Plan:
 
     @cached_property
     def content_hash(self) -> str:
-        """SHA-256 of the plan's canonical form, which results record."""
+        """SHA-256 of the plan's canonical form, as recorded in results and ledgers."""
         from dpframe.plan.file import content_hash
 
         return content_hash(self)
@@ -351,12 +379,12 @@ class Plan:
             data: a two-dimensional array or memory map; a table of named columns (structured array, dictionary, pandas,
                 polars, Arrow, the path of a Parquet or CSV file); a query (`dp.query`, a DuckDB relation); a Dask array
                 or data frame; or an iterable of chunks.
-            ledger: what the run is charged to, before anything is read: a `dp.Ledger`, its path or its URL. The plan is
+            ledger: the ledger that is charged before anything is read: a `dp.Ledger`, its path or its URL. The plan is
                 then calibrated with the accountant of the data set.
-            dataset: which data set of the ledger.
+            dataset: the name of the data set in the ledger.
             insecure_seed: makes every draw repeatable, for tests. The result is marked NOT PRIVATE.
-            progress: True for a bar, or a function of a `dp.Progress`, which is called as each phase begins and while
-                it goes on. Nothing in it depends on private data.
+            progress: True for a bar, or a function of a `dp.Progress`, which is called when a phase begins and during
+                it. Nothing in it depends on private data.
         """
         from dpframe.run.runner import run
 

@@ -1,4 +1,4 @@
-"""What a plan costs: one scale of all free levels, solved so that the composed loss meets the budget."""
+"""The price of a plan: a common scale of all free levels, solved so that the composed loss meets the budget."""
 
 from __future__ import annotations
 
@@ -27,7 +27,13 @@ def _frozen(mapping: Any) -> Any:
 
 @attrs.frozen(kw_only=True)
 class Pricing:
-    """The levels solved for a plan and what they cost."""
+    """The levels solved for a plan and their cost.
+
+    Args:
+        levels: the level of each release, by step.
+        losses: the privacy losses of each release at that level, by step.
+        spent: the composed cost.
+    """
 
     levels: Mapping[str, float] = attrs.field(converter=_frozen)
     losses: Mapping[str, tuple[PrivacyLoss, ...]] = attrs.field(converter=_frozen)
@@ -35,16 +41,21 @@ class Pricing:
 
     @property
     def all_losses(self) -> tuple[PrivacyLoss, ...]:
+        """The losses of all releases, in the order of the plan."""
         return tuple(loss for losses in self.losses.values() for loss in losses)
 
     @property
     def composed(self) -> tuple[PrivacyLoss, ...]:
-        """What the accountant composed: the losses, under the accepted models where there are any."""
+        """The losses as the accountant composes them: a model-based loss counts as what it is under its model."""
         return under_models(self.all_losses)
 
 
 def priced(plan: Plan) -> Pricing:
-    """The levels of a plan, their losses and what they compose to; raises PlanError where nothing fits its budget."""
+    """The levels of a plan, their losses and the composed cost; raises PlanError where no level fits the budget.
+
+    Args:
+        plan: a plan whose steps were checked.
+    """
     chosen = accountant(plan.accountant)
     for name, parts in plan.losses_at(1.0).items():
         check_accepted(name, parts, plan.accept)
@@ -72,7 +83,12 @@ def priced(plan: Plan) -> Pricing:
 
 
 def check_levels(plan: Plan, levels: Mapping[str, float]) -> None:
-    """Raise PlanError where a mechanism cannot serve the level that was solved for it."""
+    """Raise PlanError where a mechanism cannot run at its level.
+
+    Args:
+        plan: the plan.
+        levels: the level of each release, by step.
+    """
     for step, mechanism in plan.releases:
         with step.naming():
             mechanism.check_level(plan.rows, levels[step.name])
@@ -87,7 +103,7 @@ def _check_supported(chosen: Accountant, step: str, losses: tuple[PrivacyLoss, .
 
 
 def _composed(plan: Plan, chosen: Accountant, losses: Mapping[str, tuple[PrivacyLoss, ...]]) -> float:
-    """Under the accepted models, where there are any: their releases are never left out, nor called worst case."""
+    """The epsilon of all losses, where one that rests on an accepted model is composed as under that model."""
     return chosen.epsilon([loss for part in losses.values() for loss in under_models(part)], plan.budget.delta)
 
 

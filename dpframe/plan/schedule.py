@@ -1,4 +1,4 @@
-"""The order of reading: which steps are due after which pass over the data."""
+"""The schedule of a run: which steps are due after which pass over the data."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Pass:
-    """One pass over the data, and the steps that it makes possible, in the order of the plan.
+    """One pass over the data, and the steps that are due after it, in the order of the plan.
 
     Args:
-        number: 1 for the first pass; 0 for what needs none.
+        number: 1 for the first pass; 0 for steps that need no data.
         steps: the steps that are due once the pass is over.
     """
 
@@ -30,21 +30,25 @@ class Pass:
     steps: tuple[Step, ...]
 
     def statistics(self, values: Mapping[str, Kind]) -> tuple[Statistic, ...]:
-        """What is read in this pass, each statistic once, given the results of earlier passes."""
+        """The statistics that are read in this pass, each once.
+
+        Args:
+            values: the results of earlier passes, by step.
+        """
         return tuple(dict.fromkeys(statistic for step in self.steps for statistic in statistics_of(step, values)))
 
 
 def schedule(plan: Plan) -> tuple[Pass, ...]:
-    """The passes over the data. A step refers only to steps above it that are known after no more passes."""
+    """The passes over the data, in order. The inputs of a step are known after the same pass or an earlier one."""
     numbers = passes(plan)
     due = {number: tuple(step for step in plan.steps if numbers[step.name] == number) for number in numbers.values()}
     return tuple(Pass(number, due[number]) for number in sorted(due))
 
 
 def passes(plan: Plan) -> dict[str, int]:
-    """For each step, after how many passes over the data it is known.
+    """For each step, the number of passes over the data that its result needs.
 
-    Statistics without references are read in the first pass; one that refers to a result needs a pass after it.
+    A statistic without references is read in the first pass; one that refers to a result, in the pass after it.
     """
     known: dict[str, int] = {}
     for step in plan.steps:
@@ -57,12 +61,24 @@ def passes(plan: Plan) -> dict[str, int]:
 
 
 def needs(statistic: Statistic, rows: Rows) -> tuple[str, ...]:
-    """The steps whose results must be known before a statistic can be read."""
+    """The steps whose results must be known before a statistic can be read.
+
+    Args:
+        statistic: the statistic.
+        rows: the promise, whose norm may be the result of a step.
+    """
     norm = rows.released_norm
     return (*references(statistic), *((norm,) if statistic.clips and norm is not None else ()))
 
 
 def statistics_of(step: Step, values: Mapping[str, Kind]) -> tuple[Statistic, ...]:
-    """What a step reads. Its other inputs may come from the same pass, so only these references are resolved."""
+    """The statistics that a step reads, with their references resolved.
+
+    The other references of the step are not: they may be to results of the same pass.
+
+    Args:
+        step: the step.
+        values: the results of earlier passes, by step.
+    """
     reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
     return tuple(resolve(statistic, values) for statistic in reads)

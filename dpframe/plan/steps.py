@@ -30,10 +30,10 @@ class Step:
     """One named step: a mechanism with its share of the budget, a recipe of such steps, or a post-processor.
 
     Args:
-        name: what later steps and the result call it.
+        name: its name in later steps and in the result.
         action: the mechanism, recipe or post-processor.
-        weight: a free release runs at level weight · t, with one t solved for the whole plan.
-        level: a fixed level in the mechanism's own unit instead.
+        weight: a release without a fixed level runs at level weight · t, with one t solved for the whole plan.
+        level: a fixed level instead, in the mechanism's unit.
     """
 
     name: str = attrs.field(validator=validators.identifier)
@@ -46,7 +46,13 @@ class Step:
     )
 
     def expanded(self, rows: Rows, budget: Budget, scenario: Scenario | None) -> tuple[Step, ...]:
-        """The steps that a recipe stands for in a plan; any other step stands for itself."""
+        """The steps that a recipe expands to; any other step as it is.
+
+        Args:
+            rows: the promise of the plan.
+            budget: its budget.
+            scenario: its assumed data, from which a recipe may choose its free parameters.
+        """
         if not isinstance(self.action, Recipe):
             return (self,)
         if self.level is not None:
@@ -57,12 +63,16 @@ class Step:
         return tuple(part for step in inner for part in step.expanded(rows, budget, scenario))
 
     def level_at(self, scale: float) -> float:
-        """The level at which the step runs when free ones run at weight · scale."""
+        """The fixed level of the step, or else weight · scale.
+
+        Args:
+            scale: the common factor of the free levels.
+        """
         return self.weight * scale if self.level is None else self.level
 
     @contextmanager
     def naming(self) -> Iterator[None]:
-        """Put the name of the step before whatever it refuses."""
+        """Prefix the text of every PlanError with the name of the step."""
         try:
             yield
         except PlanError as error:
@@ -70,25 +80,25 @@ class Step:
 
 
 def release(name: str, mechanism: str, *, weight: float = 1.0, level: float | None = None, **parameters: Any) -> Step:
-    """A step that costs budget.
+    """A step that releases a result and costs budget.
 
     Args:
         name: the name of its result.
         mechanism: the name of an installed mechanism or recipe, such as "gaussian".
-        weight: its share: free releases run at level weight · t for one t solved from the budget.
-        level: a fixed level in the mechanism's unit instead of a share.
-        parameters: the mechanism's own parameters.
+        weight: its share: releases without a fixed level run at level weight · t, with one t solved from the budget.
+        level: a fixed level instead of a share, in the mechanism's unit.
+        parameters: the parameters of the mechanism.
     """
     return Step(name=name, action=_build(registry.mechanism(mechanism), name, parameters), weight=weight, level=level)
 
 
 def derive(name: str, postprocessor: str, **parameters: Any) -> Step:
-    """A free step: a function of released values.
+    """A step that computes a function of released values, which is free.
 
     Args:
         name: the name of its result.
         postprocessor: the name of an installed post-processor, such as "top-subspace".
-        parameters: its own parameters; ``of="moment"`` names the step it works on.
+        parameters: the parameters of the post-processor; ``of="moment"`` names the step that it is applied to.
     """
     return Step(name=name, action=_build(registry.postprocessor(postprocessor), name, parameters))
 
@@ -107,5 +117,5 @@ def _build(cls: type[A], step: str, parameters: dict[str, Any]) -> A:
         return cls(**parameters)
     except PlanError:
         raise
-    except (TypeError, ValueError) as error:  # a plugin's own checks may not use ours
+    except (TypeError, ValueError) as error:  # raised by a plugin's own validation
         raise PlanError(f"step {step!r}: {error}") from None

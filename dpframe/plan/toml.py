@@ -1,4 +1,4 @@
-"""TOML beyond the standard library: writing it, and the lines at which keys stand. Reading is tomllib's."""
+"""What the standard library lacks for TOML: writing it, and the line numbers of keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,12 @@ _KEY = re.compile(r"""^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*
 
 @attrs.frozen
 class Places:
-    """The line of every table and key of one text."""
+    """The line number of every table and key of one text.
+
+    Args:
+        source: the name of the file in error messages.
+        text: the text, in TOML.
+    """
 
     source: str
     text: str = attrs.field(repr=False)
@@ -31,31 +36,42 @@ class Places:
 
     @property
     def top(self) -> Place:
+        """The place of the whole file."""
         return Place(self, ())
 
 
 @attrs.frozen
 class Place:
-    """A table or key, by its path."""
+    """A table or key, by its path.
+
+    Args:
+        places: the line numbers of the text.
+        path: the keys, and the indices in arrays, that lead to it.
+    """
 
     places: Places
     path: Path
 
     def at(self, *keys: str | int) -> Place:
+        """The place below this one with these further keys."""
         return Place(self.places, (*self.path, *keys))
 
     def error(self, message: str) -> PlanError:
-        """The message with the file and the nearest line that is known."""
+        """A PlanError with the message, the file and the line of the nearest enclosing table or key.
+
+        Args:
+            message: what is wrong.
+        """
         path = self.path
         while path and path not in self.places.lines:
             path = path[:-1]
         line = f", line {self.places.lines[path]}" if path else ""
-        told = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.path).lstrip(".")
-        return PlanError(f"{self.places.source}{line}{f' ({told})' if told else ''}: {message}")
+        shown = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.path).lstrip(".")
+        return PlanError(f"{self.places.source}{line}{f' ({shown})' if shown else ''}: {message}")
 
 
 def _lines(text: str) -> dict[Path, int]:
-    found: dict[Path, int] = {}
+    numbers: dict[Path, int] = {}
     table: Path = ()
     counts: dict[Path, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
@@ -63,14 +79,14 @@ def _lines(text: str) -> dict[Path, int]:
             table = _resolved(_words(header[2]), counts)
             if header[1] == "[[":
                 counts[table] = counts.get(table, -1) + 1
-                found.setdefault(table, number)
+                numbers.setdefault(table, number)
                 table = (*table, counts[table])
-            found.setdefault(table, number)
+            numbers.setdefault(table, number)
         elif key := _KEY.match(line):
             words = _words(key[1])
             for end in range(1, len(words) + 1):
-                found.setdefault((*table, *words[:end]), number)
-    return found
+                numbers.setdefault((*table, *words[:end]), number)
+    return numbers
 
 
 def _words(dotted: str) -> Path:
@@ -78,7 +94,7 @@ def _words(dotted: str) -> Path:
 
 
 def _resolved(words: Path, counts: dict[Path, int]) -> Path:
-    """A header inside an array of tables belongs to the latest of them."""
+    """The path of a header; inside an array of tables it belongs to the last one so far."""
     path: Path = ()
     for position, word in enumerate(words):
         path = (*path, word)
@@ -88,7 +104,11 @@ def _resolved(words: Path, counts: dict[Path, int]) -> Path:
 
 
 def write(content: Mapping[str, Any]) -> str:
-    """Tables of plain values as TOML text: scalars first, then a header for each table and each table of a list."""
+    """The TOML text of nested tables: scalars first, then a header for each table and each table of a list.
+
+    Args:
+        content: plain values, lists and tables.
+    """
     return "\n".join(_table(content, ())).lstrip("\n") + "\n"
 
 

@@ -168,7 +168,7 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
             line = Line(
                 **common,
                 guarantee="free: computed from released values only"
-                + (f", but {NOT_WORST_CASE}, since theirs is not one" if step.name in plan.modelled else ""),
+                + (f", but {NOT_WORST_CASE}, since theirs is not one" if step.name in plan.modeled else ""),
                 numerics="exact" if exact else "floating",
             )
         lines.append(line)

@@ -54,7 +54,7 @@ def when_it_holds(plan: Plan, step: Step) -> str:
     )
     if models:
         return f"{NOT_WORST_CASE}, under the model {' and '.join(models)}"
-    if step.name in plan.modelled:
+    if step.name in plan.modeled:
         return f"{NOT_WORST_CASE}, since what it is made from has none; were that public"
     return "worst case"
 
@@ -80,7 +80,7 @@ def _apart(plan: Plan) -> str:
 
     A release that is made from a result of those may repeat it, so that it promises nothing without them.
     """
-    others = [loss for step, parts in plan.pricing.losses.items() if step not in plan.modelled for loss in parts]
+    others = [loss for step, parts in plan.pricing.losses.items() if step not in plan.modeled for loss in parts]
     if not others:
         return ""
     epsilon = accountant(plan.accountant).epsilon(others, plan.budget.delta)

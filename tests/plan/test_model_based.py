@@ -206,7 +206,7 @@ def test_a_release_made_from_a_result_under_a_model_is_not_worst_case() -> None:
         dp.release("moved", "moved-trace", by="half"),
         dp.release("moment", "gaussian"),
     )
-    assert {"trace", "half", "moved"} == found.modelled
+    assert {"trace", "half", "moved"} == found.modeled
     alone = dp.accountant().epsilon(found.pricing.losses["moment"], BUDGET.delta)
     assert f"worst case with epsilon = {format_up(alone)})" in found.explain().statement.strength
     guarantees = {name: record.guarantee for name, record in found.run(DATA).records.items()}
@@ -218,7 +218,7 @@ def test_a_norm_released_under_a_model_takes_the_worst_case_from_all_that_is_sca
     rows = dp.Rows(norm=dp.ref("norm"), neighbors="replace")
     steps = [dp.release("norm", "modelled-norm", high=2.0, quantile=0.9), dp.release("moment", "gaussian")]
     found = dp.Plan(rows=rows, budget=BUDGET, steps=steps, accept=[dp.model("toy-model")])
-    assert {"norm", "moment"} == found.modelled
+    assert {"norm", "moment"} == found.modeled
     assert "worst case with" not in found.explain().statement.strength
     assert found.run(DATA).record("moment").guarantee.startswith(WORDS)
 
