@@ -1,7 +1,8 @@
-"""An auditor: how much privacy loss can be proved from releases on worst-case neighbours.
+"""Audits: lower bounds on the privacy loss, proved from releases on worst-case neighbors.
 
-An audit can find that a mechanism spends more than it claims; it can never prove that it does not. What it would find
-if the claim were spent in full is told with it, so that a bound of little power is not taken for a clean bill.
+An audit can show that a mechanism spends more than it claims; it can never prove that it does not. Each audit reports
+its power, the share of the claim that it would be expected to prove if the claim were spent in full, so that a weak
+audit is not mistaken for evidence of privacy.
 """
 
 from dpframe.auditing.auditor import audit

@@ -1,4 +1,4 @@
-"""Audits: which releases are made, and what is concluded from them."""
+"""The procedure of an audit: a pilot, the choice of an event, and the test of that event."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from dpframe.errors import PlanError
 from dpframe.interfaces import Mechanism, Recipe
 from dpframe.plan import Plan
 from dpframe.plan.steps import Step, release
-from dpframe.run.progress import Listener, telling
+from dpframe.run.progress import Listener, reporting
 from dpframe.spec.budget import Budget
 from dpframe.spec.rows import Rows
 
 if TYPE_CHECKING:
     from dpframe.auditing.trials import Experiment
 
-PILOT_SHARE = 10  # of the trials, for each pair
+PILOT_SHARE = 10  # the pilot of each pair has trials / PILOT_SHARE releases on either data set
 LEAST_PILOT = 120
 LEAST_TRIALS = 1000
-DIM = 3  # of the made-up rows, where the promise does not say
+DIM = 3  # of the synthetic rows, where the promise does not state it
 
 
 def audit(
@@ -44,21 +44,22 @@ def audit(
 ) -> Audit:
     """Try to prove from repeated releases that more privacy is lost than claimed.
 
-    A pilot of a tenth of the trials on every pair of neighbours chooses the pair and the event that tell most: by the
-    likelihood ratio where mechanisms state their density, or by a statistic trained on the numbers released. Then
-    ``trials`` fresh releases on both data sets of that pair are counted. Their number is fixed in advance, and one
-    event is tested, so that ``false_alarm`` bounds the chance that the bound is above the truth.
+    A pilot of a tenth of the trials on every pair of neighbors chooses the pair and the event with the largest expected
+    bound. The event is defined by the likelihood ratio where mechanisms state their density, or by a statistic trained
+    on the numbers released. It is then counted in ``trials`` fresh releases on each data set of that pair. Their number
+    is fixed in advance, and one event is tested, so ``false_alarm`` bounds the probability that the bound is above the
+    truth.
 
     Args:
         subject: a mechanism or recipe, by name or with its parameters; a step; or a whole plan, whose releases are
-            seen together. A plan brings its own promise and levels.
-        rows: the promise; unit rows of three coordinates under add-remove unless given.
-        epsilon: the claim to calibrate a mechanism to; a plan brings its own.
-        delta: the delta at which the claim is audited. A tiny one leaves nothing to see: a guarantee at another delta
-            is audited here by the same losses.
-        trials: releases on either data set of the pair that is tested.
+            audited jointly. A plan has its own promise and levels.
+        rows: the promise; by default rows of norm one with three coordinates under add-remove.
+        epsilon: the claim to calibrate a mechanism to; not used for a plan.
+        delta: the delta at which the claim is audited. At a tiny delta an audit has no power: a guarantee stated at
+            another delta is audited here through the same losses.
+        trials: the number of releases on each data set of the pair that is tested.
         false_alarm: the largest probability that the audited bound is above the truth.
-        pairs: further pairs (one, other) of data sets; they must be neighbours under the promise.
+        pairs: further pairs (one, other) of data sets, which must be neighbors under the promise.
         insecure_seed: makes the audit repeatable.
         progress: True for a bar, or a function of a `dp.Progress`.
 
@@ -90,7 +91,12 @@ def most_telling(
     insecure_seed: int | None = None,
     progress: bool | Listener | None = None,
 ) -> Audit:
-    """The audit of one claim at that of several deltas at which the pilot expects most beyond it."""
+    """Audit a claim at the one of several deltas where the pilot expects the bound to exceed the claim most.
+
+    Args:
+        subject, rows, epsilon, trials, false_alarm, pairs, insecure_seed, progress: as in `audit`.
+        deltas: the deltas, of which the pilot chooses one.
+    """
     from dpframe.auditing.trials import Experiment, Laboratory, tasks
 
     if not (validators.is_int(trials) and trials >= LEAST_TRIALS):
@@ -110,18 +116,18 @@ def most_telling(
     planned = 2 * (pilot * len(candidates) + trials)
     done = 0
 
-    def tell(more: int) -> None:
+    def report(more: int) -> None:
         nonlocal done
         done += more
-        teller.releases(done, planned)
+        reporter.releases(done, planned)
 
     terms = [evidence.Terms(trials=trials, delta=delta, false_alarm=false_alarm) for delta in deltas]
-    with telling(progress) as teller, Laboratory(experiment, insecure_seed, tell, planned=planned) as laboratory:
-        teller.begin(f"auditing {_title(plan)}, {plan.rows.neighbors}")
+    with reporting(progress) as reporter, Laboratory(experiment, insecure_seed, report, planned=planned) as laboratory:
+        reporter.begin(f"auditing {_title(plan)}, {plan.rows.neighbors}")
         seen = laboratory.perform([task for at in range(len(candidates)) for task in tasks(at, pilot, "pilot")])
-        known = experiment.knows_density
+        knows_density = experiment.knows_density
         events = {
-            (at, which): evidence.best_event(seen[at, False], seen[at, True], each, ratio_first=known)
+            (at, which): evidence.best_event(seen[at, False], seen[at, True], each, ratio_first=knows_density)
             for at in range(len(candidates))
             for which, each in enumerate(terms)
         }
@@ -136,7 +142,7 @@ def most_telling(
         bound=evidence.lower_bound(hits, misses, terms[which]),
         visible=evidence.visible(lambda x: composed.delta(losses, x), claims[which], terms[which]),
         pair=candidates[at].name,
-        statistic=_told_apart(event, experiment),
+        statistic=_statistic(event, experiment),
         hits=hits,
         misses=misses,
         pilot={pair.name: events[number, which].promise for number, pair in enumerate(candidates)},
@@ -144,7 +150,8 @@ def most_telling(
     )
 
 
-def _told_apart(event: evidence.Event, experiment: Experiment) -> str:
+def _statistic(event: evidence.Event, experiment: Experiment) -> str:
+    """The name of the statistic that defines the event."""
     return "likelihood ratio" if event.first_alone and experiment.knows_density else "trained statistic"
 
 
@@ -152,7 +159,7 @@ def _plan(subject: Plan | Step | Mechanism | Recipe | str, rows: Rows | None, ep
     """The plan to audit, with its dimension known."""
     if isinstance(subject, Plan):
         if rows is not None:
-            raise PlanError("audit: a plan brings its own rows; leave rows= out.")
+            raise PlanError("audit: a plan has its own rows; leave rows= out.")
         return subject.bind(subject.rows.dim or DIM)
     if isinstance(subject, str):
         subject = release("release", subject)

@@ -1,9 +1,10 @@
-"""How much two samples of releases prove about epsilon.
+"""The statistics of an audit: a lower bound on epsilon from two samples of releases.
 
-If a mechanism is (epsilon, delta)-private, then P(A) ≤ e^epsilon Q(A) + delta for every event A, P and Q being the laws
-of its releases on neighbouring data. Counting how often an event happens bounds P(A) from below and Q(A) from above
-(Clopper and Pearson 1934), hence epsilon from below by log((P(A) − delta) / Q(A)), except with a probability fixed in
-advance. The event, a half-line of some statistic of the release, is chosen on other releases than it is counted on.
+If a mechanism is (epsilon, delta)-private, then P(A) ≤ e^epsilon Q(A) + delta for every event A, where P and Q are the
+distributions of its releases on neighboring data. Counting how often an event happens bounds P(A) from below and Q(A)
+from above (Clopper and Pearson 1934), hence epsilon from below by log((P(A) − delta) / Q(A)), except with a probability
+fixed in advance. The event, a half-line of some statistic of the release, is chosen on different releases from those
+that it is counted on.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpframe.lattice import FloatArray
 
-PILOT_DOUBT = 0.05  # pilot rates are taken this pessimistically, so that a lucky tail is not chosen
-PREFERRED = 1.1  # a later candidate must promise more by this factor: the largest of many promises is a lucky one
-TRUSTED = 2.0  # the same against a known likelihood ratio, which nothing beats unless it is wrong
-SINGLES = 4  # coordinates that are tried on their own, besides their best combination
-LEVELS = 400  # thresholds that are tried
+PILOT_DOUBT = 0.05  # error probability of the confidence limits of pilot rates, so that chance extremes are not chosen
+PREFERRED = 1.1  # a later event must promise more by this factor, because the maximum of many promises is biased upward
+TRUSTED = 2.0  # the same against a known likelihood ratio, which is optimal unless the density is wrong
+SINGLES = 4  # numbers that are tried as scores by themselves, in addition to combinations
+LEVELS = 400  # the most thresholds that are tried
 
 
 @attrs.frozen(kw_only=True)
@@ -30,9 +31,9 @@ class Terms:
     """What is fixed before the first release.
 
     Args:
-        trials: how many releases on either data set the event is counted on.
+        trials: the number of releases on each data set in which the event is counted.
         delta: the delta of the guarantee.
-        false_alarm: the largest probability that the bound is above the truth; half of it for either count.
+        false_alarm: the largest probability that the bound is above the truth; half of it for each count.
     """
 
     trials: int
@@ -42,15 +43,15 @@ class Terms:
 
 @attrs.frozen(eq=False)
 class Look:
-    """Functions of each number released, learnt from the pilot.
+    """Features of each number released, with parameters estimated from the pilot.
 
-    The number itself tells a shift of Gaussian noise best; cut off at the two means, one of Laplace noise; its squared
-    distance from the middle, a change of the noise.
+    The number itself is the best statistic for a shift of Gaussian noise; the number clipped to the two means, for a
+    shift of Laplace noise; its squared distance from the midpoint, for a change of the noise scale.
 
     Args:
-        low: the smaller mean of each number.
+        low: the smaller of the two means of each number.
         high: the larger one.
-        unit: the spread of each number.
+        unit: the standard deviation of each number.
     """
 
     low: FloatArray
@@ -59,12 +60,18 @@ class Look:
 
     @classmethod
     def of(cls, one: FloatArray, other: FloatArray) -> Look:
+        """The features for two samples.
+
+        Args:
+            one: (trials, numbers) released on one data set.
+            other: the same on the other data set.
+        """
         means = np.sort([one.mean(axis=0), other.mean(axis=0)], axis=0)
         spread = np.sqrt((one.var(axis=0) + other.var(axis=0)) / 2)
         return cls(means[0], means[1], np.where(spread > 0, spread, 1.0))
 
     def __call__(self, numbers: FloatArray) -> FloatArray:
-        """(trials, 3 × numbers)."""
+        """The features, (trials, 3 × numbers), of an array (trials, numbers)."""
         middle = (self.low + self.high) / 2
         return np.hstack([numbers, np.clip(numbers, self.low, self.high), ((numbers - middle) / self.unit) ** 2])
 
@@ -74,10 +81,10 @@ class Event:
     """Releases whose score is at least a threshold, more frequent for one data set than for the other.
 
     Args:
-        look: functions of the numbers released.
-        weights: the score is this combination of them.
-        threshold: where the event begins.
-        reverse: whether it is the other data set that it speaks for.
+        look: the features of the numbers released.
+        weights: the score is the combination of the features with these weights.
+        threshold: the smallest score in the event.
+        reverse: whether the event is more frequent on the other data set.
         promise: the bound on epsilon that the pilot expects of it.
     """
 
@@ -88,16 +95,26 @@ class Event:
     promise: float
 
     def hits(self, numbers: FloatArray) -> int:
+        """The number of releases in the event.
+
+        Args:
+            numbers: (trials, numbers) released.
+        """
         return int((_score(self.look(numbers), self.weights) >= self.threshold).sum())
 
     @property
     def first_alone(self) -> bool:
-        """Whether the first of the numbers decides by itself."""
+        """Whether the score is the first number alone."""
         return bool(self.weights[0]) and not self.weights[1:].any()
 
 
 def clopper_pearson(hits: ArrayLike, trials: int, doubt: float) -> tuple[FloatArray, FloatArray]:
     """A lower and an upper bound on a probability, each wrong with probability at most ``doubt``.
+
+    Args:
+        hits: how often the event happened.
+        trials: the number of independent trials.
+        doubt: the error probability of each bound.
 
     >>> [round(float(bound), 4) for bound in clopper_pearson(3, 10, 0.025)]
     [0.0667, 0.6525]
@@ -119,10 +136,10 @@ def _at_most(hits: FloatArray, trials: int, doubt: float) -> FloatArray:
 
 
 def lower_bound(hits: float, misses: float, terms: Terms) -> float:
-    """An epsilon that the mechanism exceeds, except with probability ``terms.false_alarm``.
+    """A lower bound on the mechanism's epsilon, wrong with probability at most ``terms.false_alarm``.
 
     Args:
-        hits: how often the event happened on the data set it speaks for.
+        hits: how often the event happened on the data set where it is more frequent.
         misses: how often it happened on the other one.
         terms: what was fixed in advance.
     """
@@ -133,13 +150,13 @@ def lower_bound(hits: float, misses: float, terms: Terms) -> float:
 
 
 def _bounds(lower: FloatArray, upper: FloatArray, delta: float) -> FloatArray:
-    bounds: FloatArray = np.log(np.maximum(lower - delta, upper) / upper)  # never below zero
+    bounds: FloatArray = np.log(np.maximum(lower - delta, upper) / upper)  # at least zero
     return bounds
 
 
 @lru_cache(maxsize=16)
 def _expected(pilot: int, trials: int, false_alarm: float) -> tuple[FloatArray, FloatArray]:
-    """By the number of hits in a pilot: the lower and the upper bound to be expected of so many trials."""
+    """For each number of hits in a pilot, the expected lower and upper bound of the test with its number of trials."""
     hits, doubt = np.arange(pilot + 1.0), false_alarm / 2
     lower = _at_least(_at_least(hits, pilot, PILOT_DOUBT) * trials, trials, doubt)
     upper = _at_most(_at_most(hits, pilot, PILOT_DOUBT) * trials, trials, doubt)
@@ -147,21 +164,21 @@ def _expected(pilot: int, trials: int, false_alarm: float) -> tuple[FloatArray, 
 
 
 def best_event(one: FloatArray, other: FloatArray, terms: Terms, *, ratio_first: bool = False) -> Event:
-    """The event that the pilot expects to prove most in further releases.
+    """The event with the largest bound on epsilon that the pilot expects in further releases.
 
-    Combinations are learnt from one half of the pilot and judged on the other.
+    Combinations are trained on one half of the pilot and evaluated on the other.
 
     Args:
-        one: (pilot trials, numbers) released on one data set. The first number is tried as a score of its own.
+        one: (pilot trials, numbers) released on one data set. The first number is tried as a score by itself.
         other: the same on the other data set.
-        terms: for the releases it will be counted on.
+        terms: the terms of the test in which the event will be counted.
         ratio_first: whether the first number is the log-likelihood ratio.
     """
     look = Look.of(one, other)
     seen = look(one), look(other)
-    learnt, kept = ([sample[half::2] for sample in seen] for half in (0, 1))
+    training, validation = ([sample[half::2] for sample in seen] for half in (0, 1))
     best: Event | None = None
-    tried = [*((each, seen) for each in _single(*seen)), *((each, kept) for each in _trained(*learnt))]
+    tried = [*((each, seen) for each in _single(*seen)), *((each, validation) for each in _trained(*training))]
     for number, (weights, samples) in enumerate(tried):
         scores = [_score(sample, weights) for sample in samples]
         for reverse in (False, True):
@@ -176,40 +193,42 @@ def best_event(one: FloatArray, other: FloatArray, terms: Terms, *, ratio_first:
 
 
 def _score(numbers: FloatArray, weights: FloatArray) -> FloatArray:
-    # Entry by entry: a matrix product may give equal rows different last bits.
+    # Not a matrix product, which may give equal rows different last bits.
     scores: FloatArray = np.add.reduce(numbers * weights, axis=1)
     return scores
 
 
 def _single(one: FloatArray, other: FloatArray) -> Iterator[FloatArray]:
-    """Numbers by themselves: the first one, then those whose means lie farthest apart."""
+    """The weights of single numbers: the first one, then those whose means differ most in standard deviations."""
     count = one.shape[1] // 3
     places = np.arange(one.shape[1])
     shift = np.abs(one[:, :count].mean(axis=0) - other[:, :count].mean(axis=0))
     spread = one[:, :count].std(axis=0) + other[:, :count].std(axis=0)
-    told = np.divide(shift, spread, out=np.where(shift > 0, np.inf, 0.0), where=spread > 0)
-    for index in [0, *np.argsort(-told)[:SINGLES].tolist()]:
+    separation = np.divide(shift, spread, out=np.where(shift > 0, np.inf, 0.0), where=spread > 0)
+    for index in [0, *np.argsort(-separation)[:SINGLES].tolist()]:
         yield (places == index).astype(np.float64)
 
 
 def _trained(one: FloatArray, other: FloatArray) -> Iterator[FloatArray]:
-    """Fisher's combinations of each kind of look, and of all of them."""
+    """The weights of Fisher's linear discriminant for each kind of feature, and for all features together."""
     kind = np.arange(one.shape[1]) // (one.shape[1] // 3)
     for block in (kind == 0, kind == 1, kind == 2, kind >= 0):
         yield _fisher(one, other, block)
 
 
 def _fisher(one: FloatArray, other: FloatArray, block: NDArray[np.bool_]) -> FloatArray:
-    """The linear combination of some columns whose means lie farthest apart in its own deviations."""
+    """Fisher's linear discriminant of some columns: the combination whose means differ most in its own deviations."""
     one, other = one[:, block], other[:, block]
     shift = one.mean(axis=0) - other.mean(axis=0)
     spread = np.sqrt((one.var(axis=0) + other.var(axis=0)) / 2)
-    unit = np.where(spread > 0, spread, np.maximum(np.abs(shift), 1e-300) * 1e-6)  # certain ones outweigh all others
+    unit = np.where(
+        spread > 0, spread, np.maximum(np.abs(shift), 1e-300) * 1e-6
+    )  # columns without variance get the largest weight
     standard = [(sample - sample.mean(axis=0)) / unit for sample in (one, other)]
     within = sum(sample.T @ sample / len(sample) for sample in standard) / 2
-    found = np.zeros(len(block))
-    found[block] = np.linalg.solve(within + 1e-6 * np.eye(len(shift)), shift / unit) / unit
-    return found if np.isfinite(found).all() and found.any() else block.astype(np.float64)
+    weights = np.zeros(len(block))
+    weights[block] = np.linalg.solve(within + 1e-6 * np.eye(len(shift)), shift / unit) / unit
+    return weights if np.isfinite(weights).all() and weights.any() else block.astype(np.float64)
 
 
 def _threshold(toward: FloatArray, away: FloatArray, terms: Terms) -> tuple[float, float]:
@@ -226,21 +245,21 @@ def _threshold(toward: FloatArray, away: FloatArray, terms: Terms) -> tuple[floa
 
 
 def visible(curve: Callable[[float], float], claim: float, terms: Terms) -> float:
-    """The bound that so many releases are expected to give for a mechanism that spends all it claims.
+    """The bound that the test is expected to give for a mechanism that spends its claim in full.
 
     Args:
-        curve: epsilon ↦ delta as claimed. Its slope gives both probabilities of the likeliest event of each threshold
-            x of the log-likelihood ratio: Q = −curve′(x) e^−x and P = curve(x) + e^x Q.
+        curve: epsilon ↦ delta as claimed. Its slope gives both probabilities of the event that the log-likelihood ratio
+            exceeds a threshold x: Q = −curve′(x) e^−x and P = curve(x) + e^x Q.
         claim: the epsilon claimed at ``terms.delta``.
         terms: what was fixed in advance.
     """
-    found = 0.0
+    best = 0.0
     if not claim > 0.0:
-        return found
+        return best
     for x in np.linspace(0.0, 1.0, 41)[1:] * claim:
         step = 1e-3 * claim
         slope = (curve(x + step) - curve(x - step)) / (2 * step)
         misses = min(max(-slope * math.exp(-x), 0.0), 1.0)
         hits = min(curve(x) + math.exp(x) * misses, 1.0)
-        found = max(found, lower_bound(hits * terms.trials, misses * terms.trials, terms))
-    return min(found, claim)
+        best = max(best, lower_bound(hits * terms.trials, misses * terms.trials, terms))
+    return min(best, claim)

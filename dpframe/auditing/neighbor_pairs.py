@@ -1,4 +1,4 @@
-"""Neighbouring data sets on which mechanisms show most: made up, never anyone's data."""
+"""Neighboring data sets chosen to expose privacy loss: synthetic, never anyone's data."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from dpframe.sources import open_source
 from dpframe.spec.columns import Category, Column
 from dpframe.spec.rows import Rows
 
-BACKGROUND = 2048  # rows along the first direction; half as many along each further one
+BACKGROUND = 2048  # rows along the first direction; each further direction has half as many as the one before
 
 
 @attrs.frozen(eq=False)
 class Pair:
-    """Two neighbouring data sets.
+    """Two neighboring data sets.
 
     Args:
-        name: what sets them apart.
+        name: a description of the difference.
         one: rows, as :meth:`dpframe.Plan.run` takes them.
-        other: the same without, or with others in place of, the rows of one person.
+        other: the same rows with those of one person removed, added or replaced.
     """
 
     name: str
@@ -37,12 +37,15 @@ class Pair:
 
 
 def built_in(rows: Rows) -> list[Pair]:
-    """Worst-case neighbours for this promise.
+    """Worst-case neighbors for this promise.
 
-    One person's rows appear in an empty data set; along the top, second and bottom eigenvector of a large background,
-    and across one that has a single direction, where a mechanism that scales with the data hides or shows them; in all
-    coordinates at once; and longer than the norm allows, with the sign turned, or with a cell that is not a number,
-    where careless clipping lets them through. Where ids tell people apart, the person has a row more than may count.
+    The rows of one person are added to an empty data set; along the top, second and bottom eigenvector of a large
+    background, and orthogonal or opposite to a background of one direction, for mechanisms whose noise depends on the
+    data; in all coordinates at once; and longer than the norm allows, with the opposite sign, or with a cell that is
+    not a number, for errors of clipping. Where people are identified by ids, the person has one row more than counts.
+
+    Args:
+        rows: the promise, with a known dimension.
     """
     top, second, bottom = _directions(rows)
     dense, mirrored = _dense(rows, 1.0), _dense(rows, -1.0)
@@ -84,11 +87,11 @@ def built_in(rows: Rows) -> list[Pair]:
 
 
 def _with(rows: Rows, base: FloatArray, row: FloatArray | None) -> FloatArray | dict[str, NDArray[Any]]:
-    """A background, each row of somebody else, and one person with this row, as often as they may have it."""
+    """A background whose rows belong to different people, and one more person with this row, repeated as allowed."""
     theirs = [] if row is None else [row] * (rows.contributions + (rows.person is not None))
     table = cells(rows, np.vstack([base, *theirs]))
     if rows.person is not None:
-        assert isinstance(table, dict)  # ids stand beside columns
+        assert isinstance(table, dict)  # ids need columns
         table[rows.person][len(base) :] = len(base)
     return table
 
@@ -105,7 +108,7 @@ def _directions(rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _dense(rows: Rows, sign: float) -> FloatArray:
-    """A row with all coordinates of one size, every second one with this sign."""
+    """A row whose coordinates have the same magnitude, every second one with this sign."""
     dim = rows.known_dim
     row: FloatArray = np.where(np.arange(dim) % 2, sign, 1.0)
     return row if rows.columns is not None else row * (_length(rows) / math.sqrt(dim))
@@ -116,7 +119,12 @@ def _length(rows: Rows) -> float:
 
 
 def cells(rows: Rows, coordinates: FloatArray) -> FloatArray | dict[str, NDArray[Any]]:
-    """Rows whose coordinates, once mapped and clipped, are these: cells in the columns' own units, of a person each."""
+    """Data whose rows, once mapped and clipped, have these coordinates: cells in the units of the columns.
+
+    Args:
+        rows: the promise, with a known dimension.
+        coordinates: one row for each person.
+    """
     if rows.columns is None:
         return coordinates
     table: dict[str, NDArray[Any]] = {}
@@ -138,7 +146,13 @@ def _column_cells(column: Column | Category, block: FloatArray) -> NDArray[Any]:
 
 
 def checked(supplied: Any, rows: Rows, number: int) -> Pair:
-    """A pair that a user supplies, once it is known to be neighbouring."""
+    """A pair that a user supplies; raises PlanError unless its data sets are neighbors.
+
+    Args:
+        supplied: a `Pair` or a tuple of two data sets.
+        rows: the promise.
+        number: the position of the pair in the argument, from 1.
+    """
     if not isinstance(supplied, Pair | tuple) or (isinstance(supplied, tuple) and len(supplied) != 2):
         raise PlanError("pairs= takes pairs (one, other) of data sets that are neighbors.")
     pair = supplied if isinstance(supplied, Pair) else Pair(f"pair {number} as supplied", *supplied)
@@ -151,17 +165,17 @@ def checked(supplied: Any, rows: Rows, number: int) -> Pair:
         close = min(more, less) == 0 < max(more, less) <= allowed
     if not close:
         raise PlanError(
-            f"{pair.name}: these are not neighbours under {rows.neighbors!r} with at most {allowed} rows per person: "
-            f"one has {more} rows that the other lacks, which has {less} of its own."
+            f"{pair.name}: these are not neighbors under {rows.neighbors!r} with at most {allowed} rows per person: "
+            f"one has {more} rows that the other lacks, and the other has {less} that it lacks."
         )
     return pair
 
 
 def _records(data: Any, rows: Rows) -> Iterator[bytes]:
-    """The rows as a run would see them, in a form that can be counted."""
+    """The rows as a run would read them, as bytes that can be counted."""
     source = open_source(data, rows)
     if source.one_shot:
-        raise PlanError("neighbours are read many times; pass arrays, tables or paths, not one-shot iterables.")
+        raise PlanError("neighbors are read many times; pass arrays, tables or paths, not one-shot iterables.")
     for block in source.blocks():
         mapped = coordinates(rows, block).astype(np.float64)
         yield from (row.tobytes() for row in np.where(np.isnan(mapped), np.nan, mapped + 0.0))

@@ -1,4 +1,4 @@
-"""What an audit found, for people and for programs."""
+"""The outcome of an audit, and its report."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ class Audit(Printable, Exportable):
 
     Args:
         subject: what was audited.
-        neighbors: the neighbouring relation.
+        neighbors: the neighboring relation.
         claim: the epsilon claimed at ``delta``, as the accountant computes it.
         delta: the delta of the audit.
-        bound: the audited bound: epsilon is larger than this, except with probability ``false_alarm``.
-        visible: the bound expected of a mechanism that spends its claim in full: what the audit can see.
-        trials: releases on either data set.
+        bound: the audited bound: epsilon is at least this, except with probability ``false_alarm``.
+        visible: the bound to expect for a mechanism that spends its claim in full.
+        trials: the number of releases on each data set.
         false_alarm: the largest probability that the bound is above the truth.
-        pair: the neighbours that were tested.
-        statistic: how their releases were told apart.
-        hits: how often the event happened on the data set it speaks for.
+        pair: the pair of neighbors that was tested.
+        statistic: the statistic that distinguished their releases.
+        hits: how often the event happened on the data set where it is more frequent.
         misses: how often it happened on the other one.
-        pilot: what the pilot expected of each pair of neighbours.
+        pilot: the bound that the pilot expected, for each pair of neighbors.
     """
 
     subject: str
@@ -52,7 +52,7 @@ class Audit(Printable, Exportable):
 
     @property
     def power(self) -> float:
-        """The share of its claim that the audit sees of a mechanism that spends it in full."""
+        """The share of the claim that the audit would be expected to prove if the claim were spent in full."""
         return self.visible / self.claim if self.claim > 0 else 0.0
 
     @property
@@ -62,10 +62,11 @@ class Audit(Printable, Exportable):
 
     @property
     def verdict(self) -> str:
+        """The outcome in words; "no violation found" is not a proof of the claim."""
         return "VIOLATED" if self.violated else "no violation found"
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything here, with ``power`` and ``verdict``."""
+        """All fields, with ``power`` and ``verdict``, as plain data."""
         return attrs.asdict(self) | {"power": self.power, "verdict": self.verdict}
 
     def __rich__(self) -> RenderableType:
@@ -73,7 +74,11 @@ class Audit(Printable, Exportable):
 
 
 def rendered(audits: Iterable[Audit]) -> RenderableType:
-    """A table of audits, with what its words mean."""
+    """A table of audits, with a note on how to read it.
+
+    Args:
+        audits: the audits to show.
+    """
     from rich.console import Group
     from rich.text import Text
 
@@ -93,7 +98,7 @@ def rendered(audits: Iterable[Audit]) -> RenderableType:
     alarm = sum(audit.false_alarm for audit in audits)
     note = (
         f"{trials} releases on either data set. A bound is above the truth with probability at most {alarm:.3g}, all "
-        "rows together. Power: the share of its claim that such an audit shows of a mechanism that spends it in full. "
+        "rows together. Power: the share of a claim that such an audit is expected to show if it is spent in full. "
         "No audit proves that a claim holds."
     )
     return Group(table(rows), Text(note))

@@ -1,4 +1,4 @@
-"""Releases repeated many times on made-up data, on every core."""
+"""The trials of an audit: releases repeated many times on synthetic data, on every core."""
 
 from __future__ import annotations
 
@@ -29,27 +29,39 @@ from dpframe.run import runner
 from dpframe.sources import open_source
 from dpframe.spec.refs import resolve
 
-BATCH = 500  # trials of one task; also how often progress is told
-WORTH_WORKERS = 40_000  # releases; starting processes takes as long as a few thousand
+BATCH = 500  # the most trials of one task; progress is reported after each task
+WORTH_WORKERS = 40_000  # releases from which on worker processes pay; starting them takes as long as a few thousand
 
 
 @attrs.frozen(eq=False, slots=False)
 class Experiment:
-    """A plan, and the neighbours it is released on."""
+    """A plan, and the pairs of neighbors that it is released on.
+
+    Args:
+        plan: the plan, for rows of a known dimension.
+        pairs: the pairs.
+    """
 
     plan: Plan
     pairs: tuple[Pair, ...]
 
     @cached_property
     def _data(self) -> dict[tuple[int, bool], PrivateData]:
-        """What has been read: plans of one pass read each data set once for all trials."""
+        """The statistics read so far: a plan of one pass reads each data set once for all trials."""
         return {}
 
     @property
     def one_pass(self) -> bool:
+        """Whether the plan reads the data once."""
         return self.plan.schedule()[-1].number == 1
 
     def data(self, pair: int, other: bool) -> PrivateData:
+        """The statistics of one data set, for a plan of one pass.
+
+        Args:
+            pair: the index of the pair.
+            other: which of its two data sets.
+        """
         if (pair, other) not in self._data:
             source = self._source(pair, other)
             self._data[pair, other] = runner.read(self.plan, source, self.plan.schedule()[-1], {})
@@ -59,7 +71,13 @@ class Experiment:
         return open_source(self.pairs[pair].other if other else self.pairs[pair].one, self.plan.rows)
 
     def released(self, pair: int, other: bool, random: Random) -> dict[str, Kind]:
-        """The values of all steps, drawn anew."""
+        """The values of all steps in a new release.
+
+        Args:
+            pair: the index of the pair.
+            other: which of its two data sets.
+            random: the randomness of the release.
+        """
         if not self.one_pass:
             return runner.draw_and_derive(self.plan, self._source(pair, other), random)
         values: dict[str, Kind] = {}
@@ -68,9 +86,14 @@ class Experiment:
         return values
 
     def numbers(self, pair: int, other: bool, random: Random) -> FloatArray:
-        """What one trial tells: all numbers released, after the log-likelihood ratio where it is known.
+        """The outcome of one trial: the log-likelihood ratio where it is known, then all numbers released.
 
-        The ratio is one number among others: a density that is stated wrongly must not hide what is released.
+        The ratio is not used alone, so that a wrongly stated density cannot hide what the numbers reveal.
+
+        Args:
+            pair: the index of the pair.
+            other: which of its two data sets.
+            random: the randomness of the release.
         """
         values = self.released(pair, other, random)
         ratio = self._log_ratio(pair, values) if self.one_pass else None
@@ -93,7 +116,7 @@ class Experiment:
 
     @cached_property
     def knows_density(self) -> bool:
-        """Whether the likelihood ratio is known; one draw tells."""
+        """Whether the likelihood ratio is known, as determined by one release."""
         values = self.released(0, False, Random(Keystream.secure())) if self.one_pass else {}
         return bool(values) and self._log_ratio(0, values) is not None
 
@@ -107,7 +130,7 @@ def _rebuilt(plan: dict[str, Any], pairs: tuple[Pair, ...]) -> Experiment:
 
 
 def _numbers(value: Kind) -> FloatArray:
-    """The numbers of a released value, and of what is released beside it."""
+    """The numbers of a released value, and those released with it."""
     array = value.array
     arrays = [array]
     if isinstance(value, HermitianMatrix):
@@ -115,21 +138,28 @@ def _numbers(value: Kind) -> FloatArray:
     if isinstance(value, ComplexSubspace):
         arrays.append((array @ array.conj().T)[_upper(len(array))])  # what does not depend on the basis
     parts = [part for each in arrays for part in ((each.real, each.imag) if np.iscomplexobj(each) else (each,))]
-    beside = [float(number) for number in value.beside if isinstance(number, int | float)]
+    extra = [float(number) for number in value.beside if isinstance(number, int | float)]
     if value.axes is not None:
-        beside += [*value.axes.scale, *value.axes.offset]
-    return np.concatenate([*(part.ravel() for part in parts), np.array(beside)]).astype(np.float64)
+        extra += [*value.axes.scale, *value.axes.offset]
+    return np.concatenate([*(part.ravel() for part in parts), np.array(extra)]).astype(np.float64)
 
 
 @lru_cache(maxsize=4)
 def _upper(dim: int) -> Any:
-    """Where the entries of an upper triangle are."""
+    """The indices of an upper triangle."""
     return np.triu_indices(dim)
 
 
 @attrs.frozen(kw_only=True)
 class Task:
-    """Some trials on one data set."""
+    """A batch of trials on one data set.
+
+    Args:
+        pair: the index of the pair.
+        other: which of its two data sets.
+        name: the name of the random stream.
+        count: the number of trials.
+    """
 
     pair: int
     other: bool
@@ -138,7 +168,13 @@ class Task:
 
 
 def tasks(pair: int, count: int, phase: str) -> list[Task]:
-    """The tasks for so many trials on either data set of a pair."""
+    """The tasks for a number of trials on each data set of a pair.
+
+    Args:
+        pair: the index of the pair.
+        count: the number of trials on each data set.
+        phase: "pilot" or "test", which have different random streams.
+    """
     sizes = [min(BATCH, count - start) for start in range(0, count, BATCH)]
     return [
         Task(pair=pair, other=other, name=f"{phase} {pair} {other} {number}", count=size)
@@ -148,7 +184,7 @@ def tasks(pair: int, count: int, phase: str) -> list[Task]:
 
 
 def _performed(experiment: Experiment, task: Task, seed: int | None) -> FloatArray:
-    """The numbers of each trial of a task; the stream belongs to the task, whoever performs it."""
+    """The numbers of each trial of a task; its random stream does not depend on the process that performs it."""
     random = Random(Keystream.secure() if seed is None else Keystream.insecure(seed)).child(task.name)
     draws = [experiment.numbers(task.pair, task.other, random.child(str(trial))) for trial in range(task.count)]
     if len({len(numbers) for numbers in draws}) > 1:
@@ -157,17 +193,25 @@ def _performed(experiment: Experiment, task: Task, seed: int | None) -> FloatArr
 
 
 class Laboratory:
-    """Performs the tasks of one experiment, in processes of its own where that is worth while.
+    """Performs the tasks of one experiment, in worker processes where that is faster.
 
-    A mechanism that another process cannot import, such as one of a notebook, is tried in this process.
+    A mechanism that another process cannot import, such as one defined in a notebook, is run in this process.
+
+    Args:
+        experiment: the experiment.
+        seed: makes the trials repeatable; None for secure randomness.
+        report: called with the number of trials of each task that is done.
+        planned: the number of releases of the whole audit.
     """
 
-    def __init__(self, experiment: Experiment, seed: int | None, tell: Callable[[int], None], *, planned: int) -> None:
-        self._experiment, self._seed, self._tell = experiment, seed, tell
+    def __init__(
+        self, experiment: Experiment, seed: int | None, report: Callable[[int], None], *, planned: int
+    ) -> None:
+        self._experiment, self._seed, self._report = experiment, seed, report
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         self._pool: ProcessPoolExecutor | None = None
         if cores > 1 and planned >= WORTH_WORKERS and _importable(experiment):
-            self._pool = _hire(cores, experiment, seed)
+            self._pool = _start_workers(cores, experiment, seed)
 
     def __enter__(self) -> Laboratory:
         return self
@@ -177,29 +221,33 @@ class Laboratory:
             self._pool.shutdown(cancel_futures=True)
 
     def perform(self, wanted: list[Task]) -> dict[tuple[int, bool], FloatArray]:
-        """The numbers of all trials, by pair and data set."""
-        found: dict[tuple[int, bool], list[FloatArray]] = {}
+        """The numbers of all trials, by pair and data set.
+
+        Args:
+            wanted: the tasks.
+        """
+        samples: dict[tuple[int, bool], list[FloatArray]] = {}
         for task, numbers in zip(wanted, self._results(wanted), strict=True):
-            found.setdefault((task.pair, task.other), []).append(numbers)
-            self._tell(task.count)
-        return {key: np.concatenate(parts) for key, parts in found.items()}
+            samples.setdefault((task.pair, task.other), []).append(numbers)
+            self._report(task.count)
+        return {key: np.concatenate(parts) for key, parts in samples.items()}
 
     def _results(self, wanted: list[Task]) -> Iterator[FloatArray]:
         done = 0
         if self._pool is not None:
             try:
-                for numbers in self._pool.map(_at_work, wanted):
+                for numbers in self._pool.map(_perform_in_worker, wanted):
                     yield numbers
                     done += 1
-            except BrokenProcessPool:  # a class that only this process can find, or no memory for others
+            except BrokenProcessPool:  # a class that only this process can import, or too little memory
                 self._pool = None
         yield from (_performed(self._experiment, task, self._seed) for task in wanted[done:])
 
 
-def _hire(cores: int, experiment: Experiment, seed: int | None) -> ProcessPoolExecutor:
-    """Processes that have the experiment, all of them started.
+def _start_workers(cores: int, experiment: Experiment, seed: int | None) -> ProcessPoolExecutor:
+    """A pool of worker processes, all started, that hold the experiment.
 
-    A new process would run the script that started this one, and with it any release in it, were its name not hidden.
+    The name of the main script is hidden meanwhile: otherwise each worker would run it, with any release in it.
     """
     main = sys.modules["__main__"]
     hidden: dict[str, Any] = {name: vars(main).pop(name) for name in ("__spec__", "__file__") if name in vars(main)}
@@ -208,7 +256,7 @@ def _hire(cores: int, experiment: Experiment, seed: int | None) -> ProcessPoolEx
         pool = ProcessPoolExecutor(
             cores,
             mp_context=multiprocessing.get_context("spawn"),
-            initializer=_hired,
+            initializer=_initialize,
             initargs=(experiment, seed),
         )
         with suppress(BrokenProcessPool):
@@ -219,24 +267,25 @@ def _hire(cores: int, experiment: Experiment, seed: int | None) -> ProcessPoolEx
     return pool
 
 
-_employed: list[tuple[Experiment, int | None]] = []
+_held: list[tuple[Experiment, int | None]] = []
+"""In a worker process, the experiment and its seed."""
 
 
-def _hired(experiment: Experiment, seed: int | None) -> None:
-    _employed[:] = [(experiment, seed)]
+def _initialize(experiment: Experiment, seed: int | None) -> None:
+    _held[:] = [(experiment, seed)]
 
 
-def _at_work(task: Task) -> FloatArray:
-    ((experiment, seed),) = _employed
+def _perform_in_worker(task: Task) -> FloatArray:
+    ((experiment, seed),) = _held
     return _performed(experiment, task, seed)
 
 
 def _importable(experiment: Experiment) -> bool:
-    """Whether another process can have the experiment: no class of the script that started this one."""
+    """Whether a worker process can get the experiment: it can be pickled, and uses no class of the main script."""
     if any(type(step.action).__module__ == "__main__" for step in experiment.plan.steps):
         return False
     try:
         pickle.dumps(experiment)
-    except Exception:  # whatever a class of somebody else raises
+    except Exception:  # third-party classes may raise anything
         return False
     return True

@@ -1,4 +1,4 @@
-"""What to expect of a release before any data is touched: simulation, targets and comparisons."""
+"""Forecasts of the error of a release before any data is touched: simulation, targets and comparisons."""
 
 from dpframe.forecast.comparison import Comparison, compare
 

@@ -1,4 +1,4 @@
-"""Which mechanism should I use? Every installed one, simulated on the same made-up data."""
+"""Comparison of the installed mechanisms for a task, simulated on the same synthetic data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpframe.forecast import error_norms
 from dpframe.forecast.error_norms import CONFIDENCE, SEED
 from dpframe.plan import Plan
 from dpframe.rounding import format_up
-from dpframe.run.progress import Progress, telling
+from dpframe.run.progress import Progress, reporting
 from dpframe.spec.budget import Budget, ModelBudget
 from dpframe.spec.models import Model
 from dpframe.spec.rows import Rows
@@ -33,25 +33,25 @@ TASKS = {
     "eigenvalues": error_norms.FROBENIUS,
     "moment": error_norms.FROBENIUS,
 }
-"""What can be compared, and the norm in which it is ranked."""
+"""The tasks that can be compared, each with the norm by which mechanisms are ranked."""
 
 COMPARED_DRAWS = 200
-LEAST_DRAWS = 8  # fewer have no interval for the median
+LEAST_DRAWS = 8  # fewer give no bounded confidence interval of the median
 
 
 @attrs.frozen(kw_only=True)
 class Candidate:
-    """One mechanism's way to do the task.
+    """One mechanism with its plan for the task and its simulated error.
 
     Args:
         name: the mechanism or recipe.
-        plan: how it does the task.
+        plan: the plan with which it does the task.
         error: the median of the simulated error.
-        interval: where the true median lies, with 99 per cent confidence.
-        error_95: the error that 95 per cent of releases stay within.
-        spent: what a run costs.
-        guarantee: what that promises.
-        numerics: the weakest grade of its releases.
+        interval: a 99 percent confidence interval of that median.
+        error_95: the error that 95 percent of releases stay within.
+        spent: the cost of a run.
+        guarantee: the guarantee in words.
+        numerics: the weakest numerics grade of its releases.
         seconds: the median time of a release, without reading the data.
     """
 
@@ -68,7 +68,15 @@ class Candidate:
 
 @attrs.frozen(kw_only=True, repr=False)
 class Comparison(Printable, Exportable):
-    """Mechanisms for one task, the smallest error first, and why others are not among them."""
+    """The mechanisms for one task, the smallest error first, and why others were left out.
+
+    Args:
+        task: the task.
+        norm: the norm in which the error is measured.
+        scenario: the assumed data.
+        candidates: the mechanisms, from the smallest median error.
+        left_out: the reason why a mechanism was left out, by name.
+    """
 
     task: str
     norm: str
@@ -78,14 +86,14 @@ class Comparison(Printable, Exportable):
 
     @property
     def best(self) -> Candidate:
-        """The one with the smallest median error."""
+        """The mechanism with the smallest median error; raises PlanError where there is none."""
         if not self.candidates:
-            told = "; ".join(f"{name}: {reason}" for name, reason in self.left_out.items())
-            raise PlanError(f"no installed mechanism can do {self.task!r} here. {told}")
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in self.left_out.items())
+            raise PlanError(f"no installed mechanism can do {self.task!r} here. {reasons}")
         return self.candidates[0]
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """The comparison as plain data, without the plans and the scenario."""
         return {
             "task": self.task,
             "norm": self.norm,
@@ -100,9 +108,9 @@ class Comparison(Printable, Exportable):
 
 
 def _plain(candidate: Candidate) -> dict[str, Any]:
-    found = attrs.asdict(candidate, filter=lambda field, _: field.name != "plan")
-    found["spent"] = attrs.asdict(candidate.spent)
-    return {**found, "interval": list(candidate.interval)}
+    fields = attrs.asdict(candidate, filter=lambda field, _: field.name != "plan")
+    fields["spent"] = attrs.asdict(candidate.spent)
+    return {**fields, "interval": list(candidate.interval)}
 
 
 def compare(
@@ -117,24 +125,25 @@ def compare(
     seed: int = SEED,
     progress: bool | Callable[[Progress], Any] | None = None,
 ) -> Comparison:
-    """Rank every installed mechanism by its simulated error on the same made-up data.
+    """Rank every installed mechanism by its simulated error on the same synthetic data.
 
-    The error is the distance to what the task asks for without privacy, computed by the core: what a mechanism is off
-    by design counts as well.
+    The error is the distance to the result of the task without privacy, which the core computes, so the bias of a
+    mechanism counts as well.
 
-    A mechanism or recipe takes part by its `recipe` method: it is told the task and the public figures, and gives the
-    steps that do it.
+    A mechanism or recipe takes part through its `recipe` method, which gets the task and the public figures and returns
+    the steps that perform it.
 
     Args:
         task: "subspace" (k leading directions), "low-rank" (the part of the moment in them), "eigenvalues" (the k
             largest) or "moment" (the whole matrix).
         rows: the promise about the data.
-        budget: what each may spend.
+        budget: what each mechanism may spend.
         scenario: assumed data.
-        k: how many directions or eigenvalues.
-        accept: models of the data that a guarantee may rest on, as for a plan; those that need another are left out.
-        draws: how many releases of each to simulate.
-        seed: of the made-up data and the noise.
+        k: the number of directions or eigenvalues.
+        accept: models of the data that a guarantee may rest on, as for a plan; mechanisms that need another model are
+            left out.
+        draws: the number of releases of each mechanism to simulate.
+        seed: the seed of the synthetic data and of the noise.
         progress: True for a bar, or a function of a `dp.Progress`.
     """
     from dpframe.forecast.simulation import simulate
@@ -148,19 +157,19 @@ def compare(
         raise PlanError(f"draws must be an integer of at least {LEAST_DRAWS}; got {draws!r}.")
     rows = rows.bind(scenario.dim)
     candidates, left_out = [], {}
-    with telling(progress) as teller:
+    with reporting(progress) as reporter:
         for cls in registry.classes("mechanism"):
             try:
                 steps = cls.recipe(task, k=k, rows=rows, budget=budget, scenario=scenario)
                 if steps is None:
                     continue
-                teller.begin(f"simulating {cls.name!r}")
+                reporter.begin(f"simulating {cls.name!r}")
                 plan = Plan(rows=rows, budget=budget, steps=steps, scenario=scenario, accept=accept)
-                simulation = simulate(plan, scenario, draws=draws, seed=seed, teller=teller, ideal=Ideal(task, k))
+                simulation = simulate(plan, scenario, draws=draws, seed=seed, reporter=reporter, ideal=Ideal(task, k))
                 candidates.append(_candidate(cls.name, plan, simulation, TASKS[task]))
             except DPFrameError as error:
                 left_out[cls.name] = str(error)
-            except Exception as error:  # a broken plugin does not take the others down
+            except Exception as error:  # a broken plugin must not stop the comparison
                 left_out[cls.name] = f"it failed with {type(error).__name__}"
     ranked = sorted(candidates, key=lambda candidate: candidate.error)
     return Comparison(task=task, norm=TASKS[task], scenario=scenario, candidates=tuple(ranked), left_out=left_out)
@@ -202,7 +211,7 @@ def _candidate(name: str, plan: Plan, simulation: Simulation, norm: str) -> Cand
 
 
 def _guarantee(plan: Plan) -> str:
-    """Worst case or under a model; and the pure epsilon where there is one, which may be above the budget's."""
+    """Worst case or under a model, with the pure epsilon where there is one, which may exceed the budget's epsilon."""
     if isinstance(plan.spent, ModelBudget):
         return plan.spent.caveat
     pure, losses = accountant("pure"), plan.pricing.all_losses

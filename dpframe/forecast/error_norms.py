@@ -1,4 +1,4 @@
-"""How far a result is from what it would be without privacy, in terms of matrices."""
+"""Norms in which the error of a result is measured, relative to the result without privacy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ANGLE = "largest principal angle, in degrees"
 CAPTURED = "captured variance, as a share of the best"
 
 SEED = 1
-CONFIDENCE = 0.99  # of the interval of each simulated figure
+CONFIDENCE = 0.99  # of the confidence interval of each simulated figure
 
 TARGETS = {
     "angle_degrees": (ANGLE,),
@@ -27,10 +27,11 @@ TARGETS = {
     "spectral": (SPECTRAL_PROJECTORS, SPECTRAL),
     "captured_variance": (CAPTURED,),
 }
-"""What a target may be put in, by the word users type."""
+"""The norms of a target, by the keyword that users type; a result has at most one of them."""
 
 
 def larger_is_better(norm: str) -> bool:
+    """Whether a larger figure in this norm is a better result."""
     return norm == CAPTURED
 
 
@@ -45,26 +46,26 @@ def measured(value: Kind, truth: Kind, moment: FloatArray) -> dict[str, float]:
     if isinstance(value, ComplexSubspace):
         return _of_subspaces(value.array, truth.array, moment)
     if isinstance(value, AugmentedMoment | Loadings):
-        return {}  # one has a constant that depends on the norm, the other signs: what goes with them is compared
+        return {}  # not comparable: a constant that depends on the norm, and arbitrary signs
     difference = value.array - truth.array
-    found = {FROBENIUS: float(np.linalg.norm(difference))}
+    errors = {FROBENIUS: float(np.linalg.norm(difference))}
     if difference.ndim == 2:
-        found[SPECTRAL] = float(np.linalg.norm(difference, 2))
-    return found
+        errors[SPECTRAL] = float(np.linalg.norm(difference, 2))
+    return errors
 
 
 def _of_subspaces(basis: NDArray[Any], best: NDArray[Any], moment: FloatArray) -> dict[str, float]:
     outside = basis - best @ (best.conj().T @ basis)  # singular values: sines of the principal angles
     sine = min(float(np.linalg.norm(outside, 2)), 1.0)
-    found = {
+    errors = {
         PROJECTORS: math.sqrt(2) * float(np.linalg.norm(outside)),
         SPECTRAL_PROJECTORS: sine,
         ANGLE: math.degrees(math.asin(sine)),
     }
     most = _captured(best, moment)
     if most > 0.0:
-        found[CAPTURED] = _captured(basis, moment) / most
-    return found
+        errors[CAPTURED] = _captured(basis, moment) / most
+    return errors
 
 
 def _captured(basis: NDArray[Any], moment: FloatArray) -> float:
@@ -72,12 +73,25 @@ def _captured(basis: NDArray[Any], moment: FloatArray) -> float:
 
 
 def quantile(errors: FloatArray, share: float, norm: str) -> float:
-    """The error that all but a share 1 − `share` of releases stay within."""
+    """The error that all but a share 1 − `share` of releases stay within.
+
+    Args:
+        errors: the simulated errors.
+        share: the share of releases.
+        norm: the norm of the errors.
+    """
     return float(np.quantile(errors, 1.0 - share if larger_is_better(norm) else share))
 
 
 def interval(errors: FloatArray, share: float, norm: str, confidence: float) -> tuple[float, float]:
-    """Where the true quantile lies, with this confidence, whatever the law of the errors: between two of them."""
+    """A confidence interval of the quantile between two order statistics, valid for any distribution of the errors.
+
+    Args:
+        errors: the simulated errors.
+        share: the share of releases that stay within the quantile.
+        norm: the norm of the errors.
+        confidence: the least probability that the interval contains the quantile.
+    """
     from scipy.special import bdtr
 
     ordered = np.sort(errors)

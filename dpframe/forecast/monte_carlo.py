@@ -1,4 +1,4 @@
-"""The oracle that knows every mechanism: it simulates the release."""
+"""The bound oracle for every mechanism: it simulates the release."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dpframe.forecast import error_norms
 from dpframe.forecast.simulation import simulate
 from dpframe.interfaces import BoundOracle
 from dpframe.plan import Plan
-from dpframe.run.progress import SILENT, Teller
+from dpframe.run.progress import SILENT, ProgressReporter
 from dpframe.spec.bounds import Bound
 from dpframe.spec.scenario import Scenario
 
@@ -25,15 +25,15 @@ def _check_draws(owner: object, attribute: attrs.Attribute[int], value: object) 
 
 @attrs.frozen(kw_only=True)
 class MonteCarlo(BoundOracle):
-    """Medians and 95 per cent quantiles of the error, simulated on made-up data with the scenario's figures.
+    """Medians and 95 percent quantiles of the error, simulated on synthetic data with the scenario's figures.
 
-    It answers for any mechanism, recipe and post-processor. Each figure comes with an interval that holds the true
-    quantile with 99 per cent confidence, whatever the law of the errors.
+    It works for any mechanism, recipe and post-processor. Each figure comes with a 99 percent confidence interval,
+    valid for any distribution of the errors.
 
     Args:
-        draws: how many releases to simulate.
-        seed: of the made-up data and the noise.
-        teller: tells how many of the releases are done.
+        draws: the number of releases to simulate.
+        seed: the seed of the synthetic data and of the noise.
+        reporter: receives the number of releases that are done.
     """
 
     name = "monte-carlo"
@@ -41,12 +41,12 @@ class MonteCarlo(BoundOracle):
 
     draws: int = attrs.field(default=DRAWS, validator=_check_draws)
     seed: int = attrs.field(default=error_norms.SEED)
-    teller: Teller = attrs.field(default=SILENT, eq=False, repr=False)
+    reporter: ProgressReporter = attrs.field(default=SILENT, eq=False, repr=False)
 
     def bounds(self, plan: Plan, step: str, scenario: Scenario) -> list[Bound]:
         try:
-            simulation = simulate(plan, scenario, draws=self.draws, seed=self.seed, teller=self.teller)
-        except PlanError:  # a scenario that says too little
+            simulation = simulate(plan, scenario, draws=self.draws, seed=self.seed, reporter=self.reporter)
+        except PlanError:  # the scenario lacks what the simulation needs
             return []
         return [
             Bound(

@@ -1,4 +1,4 @@
-"""Made-up data with the figures of a scenario: the only data that a forecast ever sees."""
+"""Synthetic data with the figures of a scenario: the only data that a forecast ever reads."""
 
 from __future__ import annotations
 
@@ -21,30 +21,44 @@ from dpframe.spec.scenario import Scenario
 from dpframe.statistics import Moment
 
 BLOCK = 1 << 16  # rows at a time
-EXACT = 2.0**61  # entries up to here fit 64 bits with room for noise
-MOST_SIMULATED = 10**8  # numbers in made-up rows, which are held in memory
+EXACT = 2.0**61  # entries below this fit 64 bits with room for noise
+MOST_SIMULATED = 10**8  # numbers in synthetic rows, which are held in memory
 
 
 class Population(ABC):
-    """Data of a scenario, for any promise about rows."""
+    """Synthetic data of a scenario, which any promise about rows can be applied to."""
 
     @property
     @abstractmethod
     def moment(self) -> FloatArray:
-        """The second moment of the rows as they are."""
+        """The second moment of the unclipped rows."""
 
     @abstractmethod
     def data(self, rows: Rows, statistics: Iterable[Statistic]) -> PrivateData:
-        """The statistics as a run would read them."""
+        """The statistics as a run would read them.
+
+        Args:
+            rows: the promise, whose norm clips rows.
+            statistics: the statistics to read.
+        """
 
     @abstractmethod
     def unclipped(self, rows: Rows, statistics: Iterable[Statistic]) -> PrivateData:
-        """The statistics without scaling down any row."""
+        """The statistics without scaling down any row.
+
+        Args:
+            rows: the promise; its norm is not applied.
+            statistics: the statistics to read.
+        """
 
 
 @attrs.frozen(eq=False)
 class Matrix(Population):
-    """A second moment without rows, in a basis of no meaning."""
+    """A second moment without rows.
+
+    Args:
+        exact: the matrix, in a random basis.
+    """
 
     exact: FloatArray
 
@@ -65,7 +79,12 @@ class Matrix(Population):
 
 @attrs.frozen(eq=False, slots=False)
 class Sample(Population):
-    """Rows drawn from a model."""
+    """Rows drawn from a model.
+
+    Args:
+        values: the rows.
+        known: a cache of the statistics that were read.
+    """
 
     values: FloatArray
     _known: dict[tuple[Rows, Statistic], Parts] = attrs.field(factory=dict, alias="known")
@@ -83,7 +102,7 @@ class Sample(Population):
         return self.data(attrs.evolve(rows, norm=norm), statistics)
 
     def _parts(self, rows: Rows, statistic: Statistic) -> Parts:
-        """Added up over blocks; kept, as releases that only differ in noise read the same."""
+        """A statistic summed over blocks, and cached: releases that differ only in noise read the same."""
         key = (rows, statistic)
         if key not in self._known:
             if len(self._known) > 64:
@@ -105,7 +124,13 @@ def _sum(parts: Iterable[Parts]) -> Mapping[str, IntArray]:
 
 
 def population(plan: Plan, scenario: Scenario, seed: int) -> Population:
-    """Data with the scenario's figures, in a random basis, that has what the plan reads."""
+    """Data with the scenario's figures, in a random basis; raises PlanError where it lacks what the plan reads.
+
+    Args:
+        plan: the plan to simulate.
+        scenario: the assumed data.
+        seed: the seed of the data.
+    """
     eigenvalues = scenario.eigenvalues
     if eigenvalues is None:
         raise PlanError("a simulation needs a scenario with spectrum=, or with model='spiked'.")
@@ -113,8 +138,8 @@ def population(plan: Plan, scenario: Scenario, seed: int) -> Population:
     basis = np.linalg.qr(numbers.standard_normal((scenario.dim, scenario.dim)))[0]
     if scenario.model is None:
         _check_matrix_suffices(plan)
-        turned = (basis * eigenvalues) @ basis.T
-        return Matrix((turned + turned.T) / 2)
+        matrix = (basis * eigenvalues) @ basis.T
+        return Matrix((matrix + matrix.T) / 2)
     assert scenario.n is not None  # a model needs it
     if scenario.n * scenario.dim > MOST_SIMULATED:
         raise PlanError(
@@ -126,12 +151,12 @@ def population(plan: Plan, scenario: Scenario, seed: int) -> Population:
 
 
 def _check_matrix_suffices(plan: Plan) -> None:
-    """Without a model of rows there is only their second moment."""
-    told = "say how rows are distributed: dp.Scenario(..., n=..., model='gaussian')."
+    """Raise PlanError where a plan needs more than the second moment, which is all there is without a model of rows."""
+    advice = "say how rows are distributed: dp.Scenario(..., n=..., model='gaussian')."
     if plan.rows.center:
-        raise PlanError(f"this plan is centred, so a simulation needs rows; {told}")
+        raise PlanError(f"this plan is centered, so a simulation needs rows; {advice}")
     if plan.rows.released_norm is not None:
-        raise PlanError(f"this plan releases the norm of its rows, so a simulation needs rows; {told}")
+        raise PlanError(f"this plan releases the norm of its rows, so a simulation needs rows; {advice}")
     for step, mechanism in plan.releases:
         if others := [statistic.name for statistic in mechanism.reads() if not isinstance(statistic, Moment)]:
-            raise PlanError(f"step {step.name!r} reads {others[0]!r}, so a simulation needs rows; {told}")
+            raise PlanError(f"step {step.name!r} reads {others[0]!r}, so a simulation needs rows; {advice}")

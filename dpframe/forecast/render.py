@@ -1,4 +1,4 @@
-"""Comparisons for people."""
+"""Reports of comparisons."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def render_comparison(comparison: Comparison) -> RenderableType:
+    """The report of a comparison: a table of the candidates, and why others were left out."""
     from rich.console import Group
     from rich.text import Text
 

@@ -1,4 +1,4 @@
-"""Simulated releases of a plan on made-up data, and how far each result is from what it would be without privacy."""
+"""Simulated releases of a plan on synthetic data, and the error of each result relative to that without privacy."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from dpframe.plan.schedule import statistics_of
 from dpframe.plan.steps import Step
 from dpframe.postprocess.eigen import top_eigenpairs
 from dpframe.run import runner
-from dpframe.run.progress import SILENT, Teller
+from dpframe.run.progress import SILENT, ProgressReporter
 from dpframe.spec.refs import references, resolve
 from dpframe.spec.scenario import Scenario
 
-KEPT = 64  # simulations that are remembered
+KEPT = 64  # simulations in the cache
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Simulation:
-    """Errors over many releases of one plan.
+    """The errors of many releases of one plan.
 
     Args:
-        errors: one figure per release, by step and norm. A step has none where nobody knows its true value.
+        errors: one figure per release, by step and norm. A step whose value without privacy is not known has none.
         seconds: the median time of a release, without reading the data.
     """
 
@@ -43,6 +43,11 @@ class Simulation:
     seconds: float
 
     def of(self, step: str) -> Mapping[str, FloatArray]:
+        """The errors of one step, by norm.
+
+        Args:
+            step: the name of the step.
+        """
         return self.errors.get(step, {})
 
 
@@ -55,14 +60,21 @@ def simulate(
     *,
     draws: int,
     seed: int,
-    teller: Teller = SILENT,
+    reporter: ProgressReporter = SILENT,
     ideal: Ideal | None = None,
 ) -> Simulation:
-    """Errors of a plan's results for data like the scenario's; the same call gives the same figures, at once.
+    """Simulate the errors of a plan's results for data with the scenario's figures; a repeated call is cached.
 
-    The made-up data is fixed by the seed; what varies is the noise. So errors are those that privacy causes: noise, and
-    the scaling down of long rows where the scenario has a model of rows. With an `ideal` the last result is compared
-    with that, whatever its mechanism says it would be without noise.
+    The seed determines the synthetic data, and only the noise varies between releases. So the errors are those that
+    privacy causes: noise, and the scaling down of long rows where the scenario has a model of rows.
+
+    Args:
+        plan: the plan.
+        scenario: the assumed data.
+        draws: the number of releases.
+        seed: the seed of the synthetic data and of the noise.
+        reporter: receives the number of releases that are done.
+        ideal: what the last result is compared with, instead of what its mechanism states it would be without noise.
     """
     for name, value in (("draws", draws), ("seed", seed)):
         if not validators.is_int(value) or value < (1 if name == "draws" else 0):
@@ -70,52 +82,52 @@ def simulate(
                 f"{name} must be a {'positive' if name == 'draws' else 'non-negative'} integer; got {value!r}."
             )
     plan = plan.bind(scenario.dim)
-    actions = tuple(type(step.action) for step in plan.steps)  # a class may be written anew under its old name
+    actions = tuple(type(step.action) for step in plan.steps)  # a class may be redefined under the same name
     key = (plan.content_hash, actions, scenario, draws, seed, ideal)
     if key not in _known:
         stream = Keystream.insecure(seed)
         sources = [Random(stream.child(f"release {draw}")) for draw in range(draws)]
-        _known[key] = _simulated(plan, population(plan, scenario, seed), sources, teller, ideal)
+        _known[key] = _simulated(plan, population(plan, scenario, seed), sources, reporter, ideal)
         while len(_known) > KEPT:
             _known.popitem(last=False)
     return _known[key]
 
 
 def _simulated(
-    plan: Plan, made_up: Population, sources: list[Random], teller: Teller, ideal: Ideal | None
+    plan: Plan, synthetic: Population, sources: list[Random], reporter: ProgressReporter, ideal: Ideal | None
 ) -> Simulation:
     truth: dict[str, Kind] = {}
     errors: dict[str, dict[str, list[float]]] = {}
     seconds = []
     for draw, random in enumerate(sources):
-        values, taken = _release(plan, made_up, random)
+        values, taken = _release(plan, synthetic, random)
         seconds.append(taken)
         if draw == 0:
-            truth = without_privacy(plan, made_up, values)
+            truth = without_privacy(plan, synthetic, values)
             if ideal is not None:
-                truth[plan.steps[-1].name] = ideal.of(made_up, plan.rows)
+                truth[plan.steps[-1].name] = ideal.of(synthetic, plan.rows)
         for name, exact in truth.items():
-            found = errors.setdefault(name, {})
-            for norm, error in measured(values[name], exact, made_up.moment).items():
-                found.setdefault(norm, []).append(error)
-        teller.releases(draw + 1, len(sources))
-    arrays = {name: {norm: _read_only(each) for norm, each in found.items()} for name, found in errors.items()}
+            by_norm = errors.setdefault(name, {})
+            for norm, error in measured(values[name], exact, synthetic.moment).items():
+                by_norm.setdefault(norm, []).append(error)
+        reporter.releases(draw + 1, len(sources))
+    arrays = {name: {norm: _read_only(each) for norm, each in by_norm.items()} for name, by_norm in errors.items()}
     return Simulation(errors=arrays, seconds=float(np.median(seconds)))
 
 
 def _read_only(values: list[float]) -> FloatArray:
-    """What is remembered for the next caller is not for this one to change."""
-    found = np.array(values)
-    found.setflags(write=False)
-    return found
+    """A read-only array: the cache shares it between callers."""
+    array = np.array(values)
+    array.setflags(write=False)
+    return array
 
 
-def _release(plan: Plan, made_up: Population, random: Random) -> tuple[dict[str, Kind], float]:
-    """The values of all steps as a run would give them, and the time that drawing and deriving took."""
+def _release(plan: Plan, synthetic: Population, random: Random) -> tuple[dict[str, Kind], float]:
+    """The values of all steps as a run would give them, and the time taken to draw and derive them."""
     values: dict[str, Kind] = {}
     taken = 0.0
     for due in plan.schedule():
-        data = made_up.data(plan.rows.with_released_norm(values), due.statistics(values))
+        data = synthetic.data(plan.rows.with_released_norm(values), due.statistics(values))
         start = time.perf_counter()
         for step in due.steps:
             values[step.name] = runner.act(plan, step, data, values, random)
@@ -123,20 +135,26 @@ def _release(plan: Plan, made_up: Population, random: Random) -> tuple[dict[str,
     return values, taken
 
 
-def without_privacy(plan: Plan, made_up: Population, values: Mapping[str, Kind]) -> dict[str, Kind]:
-    """What the steps would give without noise and without scaling down rows, where that is known."""
+def without_privacy(plan: Plan, synthetic: Population, values: Mapping[str, Kind]) -> dict[str, Kind]:
+    """The values of the steps without noise and without scaling down rows, where they are known.
+
+    Args:
+        plan: the plan.
+        synthetic: the synthetic data.
+        values: the values of one release, for their kinds and shapes.
+    """
     truth: dict[str, Kind] = {}
     for step in plan.steps:
-        exact = _exact(plan, step, made_up, truth)
+        exact = _exact(plan, step, synthetic, truth)
         if exact is None:
-            exact = _leading(values[step.name], made_up.moment)
+            exact = _leading(values[step.name], synthetic.moment)
         if exact is not None:
             truth[step.name] = exact
     return truth
 
 
-def _exact(plan: Plan, step: Step, made_up: Population, truth: Mapping[str, Kind]) -> Kind | None:
-    """By the step itself, where it says so and all that it refers to is known."""
+def _exact(plan: Plan, step: Step, synthetic: Population, truth: Mapping[str, Kind]) -> Kind | None:
+    """The exact value as the step itself computes it; None where it cannot, or where an input is not known."""
     if not all(name in truth for name in references(step.action)):
         return None
     action = resolve(step.action, truth)
@@ -146,11 +164,11 @@ def _exact(plan: Plan, step: Step, made_up: Population, truth: Mapping[str, Kind
     reads = action.reads()
     if not all(name in truth for statistic in reads for name in references(statistic)):
         return None
-    return action.noiseless(made_up.unclipped(plan.rows, statistics_of(step, truth)))
+    return action.noiseless(synthetic.unclipped(plan.rows, statistics_of(step, truth)))
 
 
 def _leading(value: Kind, moment: FloatArray) -> Kind | None:
-    """By its kind: a subspace stands for the leading eigenvectors, a spectrum for the leading eigenvalues."""
+    """The exact value by its kind: leading eigenvectors for a subspace, leading eigenvalues for a spectrum."""
     if isinstance(value, ComplexSubspace):
         return Subspace(top_eigenpairs(moment, value.array.shape[1])[1])
     if isinstance(value, Spectrum):

@@ -15,15 +15,15 @@ from dpframe.forecast.error_norms import SEED
 from dpframe.forecast.population import MOST_SIMULATED
 from dpframe.forecast.simulation import simulate
 from dpframe.plan import Plan
-from dpframe.run.progress import Teller
+from dpframe.run.progress import ProgressReporter
 from dpframe.spec.scenario import Scenario
 
-SURE = 0.999  # confidence that the simulated quantile is not below the true one
+SURE = 0.999  # confidence that the limit from simulation is not below the true quantile
 CLOSE = 1.02  # the answer is within this factor of the smallest one that meets the target in simulation
-STRIDE = 4.0  # of the search for numbers on either side
+STRIDE = 4.0  # the factor between trials of the bracketing search
 MOST_EPSILON, LEAST_EPSILON = 1e3, 1e-4
 MOST_ROWS = 10**12
-MOST_CONFIDENCE = 0.999  # rarer failures take more simulated releases than anybody waits for
+MOST_CONFIDENCE = 0.999  # rarer failures would take too many simulated releases
 
 
 @attrs.frozen(kw_only=True)
@@ -31,10 +31,10 @@ class Target:
     """An error that a share of all releases must stay within.
 
     Args:
-        norm: in which the error of the step is measured.
-        step: whose result.
+        step: the step whose result must meet the target.
+        norm: the norm in which its error is measured.
         value: the largest error allowed; the smallest share of variance where larger is better.
-        confidence: the share of releases.
+        confidence: the share of releases that must stay within it.
     """
 
     step: str
@@ -44,7 +44,15 @@ class Target:
 
     @classmethod
     def of(cls, plan: Plan, scenario: Scenario, step: str | None, confidence: float, wanted: dict[str, Any]) -> Target:
-        """The one target among the keywords, for the last step that has such an error unless one is named."""
+        """The target that the keywords of `Plan.require` describe.
+
+        Args:
+            plan: the plan.
+            scenario: the assumed data.
+            step: the name of the step; None for the last one that has such an error.
+            confidence: the share of releases that must stay within it.
+            wanted: one keyword with its value.
+        """
         if len(wanted) != 1 or not set(wanted) <= set(error_norms.TARGETS):
             allowed = ", ".join(f"{name}=" for name in error_norms.TARGETS)
             raise PlanError(f"say one target, one of {allowed}; got {', '.join(sorted(wanted)) or 'none'}.")
@@ -56,9 +64,12 @@ class Target:
         if not validators.is_finite(confidence) or not 0.0 < confidence <= MOST_CONFIDENCE:
             raise PlanError(f"confidence must be a number above 0 and at most {MOST_CONFIDENCE}; got {confidence!r}.")
         plan.check_forecast(scenario.dim)
-        found = simulate(plan, scenario, draws=1, seed=SEED)
+        simulation = simulate(plan, scenario, draws=1, seed=SEED)
         fitting = {
-            name: norm for name, norms in found.errors.items() for norm in error_norms.TARGETS[word] if norm in norms
+            name: norm
+            for name, norms in simulation.errors.items()
+            for norm in error_norms.TARGETS[word]
+            if norm in norms
         }
         chosen = step if step is not None else next(reversed(fitting), None)
         if chosen not in fitting:
@@ -72,59 +83,71 @@ class Target:
 
     @property
     def draws(self) -> int:
-        """Enough for the limit on the quantile to be close to it."""
+        """The number of releases to simulate, enough for the confidence limit to be close to the quantile."""
         return max(500, math.ceil(20 / (1.0 - self.confidence)))
 
     def met(self, plan: Plan, scenario: Scenario, seed: int) -> bool:
-        """Whether releases stay within the target as often as wanted, beyond what chance explains."""
+        """Whether the confidence limit of the simulated quantile, on its worse side, meets the target.
+
+        Args:
+            plan: the plan.
+            scenario: the assumed data.
+            seed: the seed of the simulation.
+        """
         errors = simulate(plan, scenario, draws=self.draws, seed=seed).of(self.step)[self.norm]
         low, high = error_norms.interval(errors, self.confidence, self.norm, 2 * SURE - 1)
         return low >= self.value if error_norms.larger_is_better(self.norm) else high <= self.value
 
 
-def require(plan: Plan, scenario: Scenario, target: Target, teller: Teller) -> Plan:
+def require(plan: Plan, scenario: Scenario, target: Target, reporter: ProgressReporter) -> Plan:
     """See :meth:`dpframe.Plan.require`."""
 
     def with_epsilon(epsilon: float) -> Plan:
         return attrs.evolve(plan, budget=attrs.evolve(plan.budget, epsilon=epsilon))
 
     def met(epsilon: float, seed: int) -> bool:
-        teller.begin(f"trying epsilon = {epsilon:.4g}")
+        reporter.begin(f"trying epsilon = {epsilon:.4g}")
         try:
             tried = with_epsilon(epsilon)
-        except PlanError:  # steps with a fixed level cost more, or a mechanism cannot run at so low a level
+        except PlanError:  # fixed levels cost more, or a mechanism cannot run at such a low level
             return False
         return target.met(tried, scenario, seed)
 
-    found = smallest(met, plan.budget.epsilon, LEAST_EPSILON, MOST_EPSILON)
-    if found is None:
+    epsilon = smallest(met, plan.budget.epsilon, LEAST_EPSILON, MOST_EPSILON)
+    if epsilon is None:
         raise PlanError(
             f"no epsilon up to {MOST_EPSILON:g} meets {target} in this scenario. "
             "More rows would help: see plan.required_rows(...)."
         )
-    return with_epsilon(found)
+    return with_epsilon(epsilon)
 
 
-def required_rows(plan: Plan, scenario: Scenario, target: Target, teller: Teller) -> int:
+def required_rows(plan: Plan, scenario: Scenario, target: Target, reporter: ProgressReporter) -> int:
     """See :meth:`dpframe.Plan.required_rows`."""
     if scenario.n is None:
         raise PlanError("required_rows needs a scenario with n=: how many rows its spectrum is about.")
 
     def met(rows: float, seed: int) -> bool:
-        teller.begin(f"trying {math.ceil(rows)} rows")
+        reporter.begin(f"trying {math.ceil(rows)} rows")
         return target.met(plan, scenario.with_rows(math.ceil(rows)), seed)
 
     most = MOST_ROWS if scenario.model is None else MOST_SIMULATED // scenario.dim
-    found = smallest(met, float(scenario.n), 1.0, float(most))
-    if found is None:
+    rows = smallest(met, float(scenario.n), 1.0, float(most))
+    if rows is None:
         raise PlanError(f"not even {most:.0e} rows meet {target} in this scenario. Raise the budget, or ask for less.")
-    return math.ceil(found)
+    return math.ceil(rows)
 
 
 def smallest(met: Callable[[float, int], bool], start: float, least: float, most: float) -> float | None:
     """A number that meets a condition with two seeds, close to the smallest one; None where none up to `most` does.
 
-    The condition is taken to hold from some number on.
+    The search assumes that the condition is monotone: false up to some number, and true from there on.
+
+    Args:
+        met: the condition on a number and a seed.
+        start: where the search begins.
+        least: the search stops below this.
+        most: the largest number to try.
     """
     low, high = start, start
     while met(low, SEED):

@@ -1,4 +1,4 @@
-"""What a task asks for, by the core itself: no mechanism is its own judge."""
+"""The exact result of a task, computed by the core, so that no mechanism judges itself."""
 
 from __future__ import annotations
 
@@ -22,18 +22,24 @@ RESULTS: dict[str, Callable[..., PostProcessor]] = {
 
 @attrs.frozen
 class Ideal:
-    """The result of a task without privacy: of the second moment, or of the covariance where rows are centred.
+    """The result of a task without privacy: of the second moment, or of the covariance where rows are centered.
 
     Args:
-        task: one of those that are compared.
-        k: how many directions or eigenvalues; None for the whole matrix.
+        task: a task of `dp.compare`.
+        k: the number of directions or eigenvalues; None for the whole matrix.
     """
 
     task: str
     k: int | None
 
-    def of(self, made_up: Population, rows: Rows) -> Kind:
-        exact: Kind = Moment.value(made_up.unclipped(rows, [Moment()]).moment, rows)
+    def of(self, synthetic: Population, rows: Rows) -> Kind:
+        """The result for synthetic data, whose rows are not clipped.
+
+        Args:
+            synthetic: the data.
+            rows: the promise, which decides whether rows are centered.
+        """
+        exact: Kind = Moment.value(synthetic.unclipped(rows, [Moment()]).moment, rows)
         if isinstance(exact, AugmentedMoment):
             exact = CovarianceOf(of=exact).apply()
         return exact if self.k is None else RESULTS[self.task](of=exact, k=self.k).apply()

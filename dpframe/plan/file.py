@@ -144,7 +144,9 @@ def _plain(value: Any) -> Any:
         return {"ref": value.name}
     if isinstance(value, Kind):
         if value.axes is not None or value.array.dtype.kind != "f" or len(attrs.fields(type(value))) > 2:
-            raise PlanError(f"{value.title} cannot be written to a plan file unless it is an array of real numbers alone.")
+            raise PlanError(
+                f"{value.title} cannot be written to a plan file unless it is an array of real numbers alone."
+            )
         return value.array.tolist()
     if isinstance(value, tuple):
         return [_plain(each) for each in value]

@@ -284,11 +284,11 @@ class Plan:
                 ``captured_variance=`` (at least this share of the variance that the best subspace captures).
         """
         from dpframe.forecast.target import Target, require
-        from dpframe.run.progress import telling
+        from dpframe.run.progress import reporting
 
         assumed = self._assumed(scenario, "plan.require")
-        with telling(progress) as teller:
-            return require(self, assumed, Target.of(self, assumed, step, confidence, target), teller)
+        with reporting(progress) as reporter:
+            return require(self, assumed, Target.of(self, assumed, step, confidence, target), reporter)
 
     def required_rows(
         self,
@@ -304,11 +304,11 @@ class Plan:
         The scenario states the number of rows of its spectrum, which is scaled in proportion.
         """
         from dpframe.forecast.target import Target, required_rows
-        from dpframe.run.progress import telling
+        from dpframe.run.progress import reporting
 
         assumed = self._assumed(scenario, "plan.required_rows")
-        with telling(progress) as teller:
-            return required_rows(self, assumed, Target.of(self, assumed, step, confidence, target), teller)
+        with reporting(progress) as reporter:
+            return required_rows(self, assumed, Target.of(self, assumed, step, confidence, target), reporter)
 
     def _assumed(self, scenario: Scenario | None, what: str) -> Scenario:
         """The scenario given, or that of the plan; raises PlanError where a choice may not depend on it."""

@@ -1,1 +1,1 @@
-"""Explaining and running a plan: the charge, the reading, the draws, and what is reported of them."""
+"""Explaining and running a plan: the charge, the passes over the data, the draws, and the reports."""

@@ -1,4 +1,4 @@
-"""`plan.explain`: price and forecast, before any data is touched."""
+"""`plan.explain`: the price of a plan and forecasts of its errors, before any data is touched."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpframe.display.printable import Printable
 from dpframe.errors import PlanError
 from dpframe.interfaces import BoundOracle
 from dpframe.kinds import Spectrum
-from dpframe.run.progress import Listener, Teller, telling
+from dpframe.run.progress import Listener, ProgressReporter, reporting
 from dpframe.run.statement import Statement, statement
 from dpframe.spec.bounds import Bound
 from dpframe.spec.scenario import Scenario
@@ -29,10 +29,15 @@ UPPER = ("upper-mean", "upper-probability")
 
 @attrs.frozen(kw_only=True, repr=False)
 class Explanation(Printable, Exportable):
-    """A plan priced and forecast, before any data is touched.
+    """The price and guarantee of a plan and forecasts of its errors, before any data is touched.
 
-    What follows from a scenario with source="true" is a diagnostic: private, as the data is. It is handed out by
-    `diagnostics` only, and written by ``to_json(diagnostics=True)`` only.
+    Forecasts for a scenario with source="true" are diagnostics, as private as the data: only `diagnostics` returns
+    them, and only ``to_dict`` and ``to_json`` with ``diagnostics=True`` include them.
+
+    Args:
+        statement: what the plan promises and costs.
+        scenario: the assumed data; None where none was given.
+        forecasts: the forecasts and bounds for the result of each step.
     """
 
     statement: Statement
@@ -41,34 +46,45 @@ class Explanation(Printable, Exportable):
 
     @property
     def shareable(self) -> bool:
-        """Whether all of it may be shown: False where the figures are those of the data."""
+        """Whether all of it may be shown: False where forecasts follow from the data itself."""
         return self.scenario is None or self.scenario.source != "true"
 
     @property
     def forecasts(self) -> dict[str, tuple[Bound, ...]]:
-        """The forecasts and bounds of all steps; none of those that are diagnostics."""
+        """The forecasts and bounds of all steps, by step; empty where they are diagnostics."""
         return dict(self._forecasts) if self.shareable else {}
 
     def bounds(self, step: str) -> tuple[Bound, ...]:
-        """The forecasts and bounds for the result of a step."""
-        found = self.diagnostics(step)
+        """The forecasts and bounds for the result of a step; raises PlanError where they are diagnostics.
+
+        Args:
+            step: the name of the step.
+        """
+        bounds = self.diagnostics(step)
         if not self.shareable:
             raise PlanError(
                 "these bounds follow from the true spectrum, so they are as private as the data. For your own eyes, "
                 f"say .diagnostics({step!r})."
             )
-        return found
+        return bounds
 
     def diagnostics(self, step: str) -> tuple[Bound, ...]:
-        """The same, also where they follow from the data itself: NOT PRIVATE then."""
+        """The forecasts and bounds for the result of a step, also where they follow from the data: NOT PRIVATE then.
+
+        Args:
+            step: the name of the step.
+        """
         if step not in self._forecasts:
             raise PlanError(f"there is no step {step!r}; there is: {', '.join(self._forecasts)}.")
         return self._forecasts[step]
 
     def tightest(self, step: str) -> Bound | None:
-        """The smallest upper bound that is proved with all constants and whose assumptions hold.
+        """The smallest upper bound that is proved with all constants and whose assumptions hold; None where none is.
 
-        Bounds on the mean come first, and those in Frobenius norm; bounds in different norms are not compared.
+        Bounds on the mean are preferred, then bounds in Frobenius norm; bounds in different norms are not compared.
+
+        Args:
+            step: the name of the step.
         """
         proved = [bound for bound in self.bounds(step) if bound.kind in UPPER and bound.explicit and bound.valid]
         ranked = sorted(proved, key=lambda bound: (UPPER.index(bound.kind), not bound.norm.startswith("Frobenius")))
@@ -76,7 +92,11 @@ class Explanation(Printable, Exportable):
         return min(alike, key=lambda bound: float(bound.value or 0.0), default=None)
 
     def to_dict(self, *, diagnostics: bool = False) -> dict[str, Any]:
-        """The statement, the scenario and all forecasts; diagnostics only where they are asked for."""
+        """The statement, the scenario and all forecasts, as plain data.
+
+        Args:
+            diagnostics: whether to include those that follow from the data itself, which are NOT PRIVATE.
+        """
         shown = self.shareable or diagnostics
         content: dict[str, Any] = {
             **({"caveat": self.statement.caveat} if self.statement.caveat else {}),
@@ -92,7 +112,12 @@ class Explanation(Printable, Exportable):
         return content
 
     def to_json(self, path: str | Path | None = None, *, diagnostics: bool = False) -> str:
-        """The same as JSON, written to a file where a path is given."""
+        """The content of `to_dict` as JSON, also written to a file where a path is given.
+
+        Args:
+            path: the path of the file.
+            diagnostics: whether to include those that follow from the data itself, which are NOT PRIVATE.
+        """
         return as_json(self.to_dict(diagnostics=diagnostics), path)
 
     def __rich__(self) -> RenderableType:
@@ -102,9 +127,9 @@ class Explanation(Printable, Exportable):
 
 
 def _plain(scenario: Scenario) -> dict[str, Any]:
-    found = attrs.asdict(scenario, recurse=False)
+    fields = attrs.asdict(scenario, recurse=False)
     spectrum = None if scenario.eigenvalues is None else scenario.eigenvalues.tolist()
-    return {name: value for name, value in found.items() if value is not None} | {"spectrum": spectrum}
+    return {name: value for name, value in fields.items() if value is not None} | {"spectrum": spectrum}
 
 
 def explain(
@@ -118,7 +143,7 @@ def explain(
 ) -> Explanation:
     """See :meth:`dpframe.Plan.explain`."""
     if spectrum is not None and scenario is not None:
-        raise PlanError("say spectrum= or scenario=, not both: a scenario has a spectrum of its own.")
+        raise PlanError("say spectrum= or scenario=, not both: a scenario has its own spectrum.")
     if not isinstance(scenario, Scenario | None):
         raise PlanError(f"scenario must be a dp.Scenario; got {type(scenario).__name__}.")
     content_hash, assumed = plan.content_hash, plan.scenario if scenario is None else scenario
@@ -133,27 +158,27 @@ def explain(
         raise PlanError(f"the scenario has {assumed.dim} coordinates, but the rows have {plan.rows.dim}.")
     if assumed is not None and assumed.eigenvalues is not None:
         plan.check_forecast(assumed.dim)
-    with telling(progress) as teller:
-        oracles = _oracles(plan, assumed, simulations, teller)
+    with reporting(progress) as reporter:
+        oracles = _oracles(plan, assumed, simulations, reporter)
         forecasts = {step.name: _bounds(oracles, plan, step.name, assumed) for step in plan.steps}
     return Explanation(statement=statement(plan, content_hash), scenario=assumed, forecasts=forecasts)
 
 
-def _oracles(plan: Plan, scenario: Scenario | None, simulations: int, teller: Teller) -> list[BoundOracle]:
-    """Whom to ask: those that compute where the noise is known, and simulation where it is wanted."""
+def _oracles(plan: Plan, scenario: Scenario | None, simulations: int, reporter: ProgressReporter) -> list[BoundOracle]:
+    """The oracles to query: those with formulas where the noise is known, and simulation where it is asked for."""
     known = plan.rows.released_norm is None
-    found = [oracle() for oracle in registry.bound_oracles() if known and not oracle.simulates]
+    oracles = [oracle() for oracle in registry.bound_oracles() if known and not oracle.simulates]
     if simulations:
         from dpframe.forecast.monte_carlo import MonteCarlo
         from dpframe.forecast.simulation import simulate
 
         if scenario is None:
             raise PlanError("a simulation needs assumed data: spectrum=, or scenario=dp.Scenario(...).")
-        teller.begin("simulating")
-        oracle = MonteCarlo(draws=simulations, teller=teller)
-        simulate(plan, scenario, draws=oracle.draws, seed=oracle.seed, teller=teller)  # says what is missing
-        found.append(oracle)
-    return found
+        reporter.begin("simulating")
+        oracle = MonteCarlo(draws=simulations, reporter=reporter)
+        simulate(plan, scenario, draws=oracle.draws, seed=oracle.seed, reporter=reporter)  # errors show here
+        oracles.append(oracle)
+    return oracles
 
 
 def _bounds(oracles: list[BoundOracle], plan: Plan, step: str, scenario: Scenario | None) -> tuple[Bound, ...]:

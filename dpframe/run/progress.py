@@ -1,4 +1,4 @@
-"""What a run tells while it goes on, and the bar that shows it."""
+"""Progress reports of a run, and the bar that shows them."""
 
 from __future__ import annotations
 
@@ -21,23 +21,24 @@ T = TypeVar("T")
 
 
 class Progress(str):
-    """A phase of a run in words, with how far it is.
+    """A phase of a run and how much of it is done, as text.
 
-    It is a text, so that any function of one text will do to show it. Nothing in it depends on private data: rows are
-    counted only where their number is public, and bytes only those of files, which anyone sees who may list them, or
-    where the number of rows is public as well. Where that is private, each percent of the bytes is told in turn: how
-    many were read with a block would give away how many rows there are. So the texts are the same for all files of
-    that size, and only when they come depends on the rows. The number of partitions of a Dask collection is public.
+    It is a str, so any function of a text can show it. Nothing in it depends on private data. Rows are counted only
+    where their number is public. Bytes are counted where the number of rows is public, and for files, whose size is
+    visible to anyone who may list them. Where the number of rows is private, every percent of the bytes is reported in
+    turn, because the bytes read with each block would reveal the number of rows. The texts are then the same for all
+    files of that size, and only the times at which they come depend on the rows. The number of partitions of a Dask
+    collection is public.
 
     Args:
         phase: what is being done.
-        bytes: read so far.
-        total_bytes: to read in this pass.
-        rows: read so far.
-        partitions: done so far.
-        total_partitions: of the collection.
-        releases: simulated so far, on made-up data.
-        total_releases: to simulate.
+        bytes: bytes read so far.
+        total_bytes: bytes to read in this pass.
+        rows: rows read so far.
+        partitions: partitions done so far.
+        total_partitions: partitions of the collection.
+        releases: releases simulated so far, on synthetic data.
+        total_releases: releases to simulate.
     """
 
     phase: str
@@ -78,7 +79,7 @@ class Progress(str):
 
     @property
     def share(self) -> float | None:
-        """How much of the phase is done, from 0 to 1, where that is known."""
+        """The share of the phase that is done, from 0 to 1; None where it is not known."""
         for done, total in (
             (self.partitions, self.total_partitions),
             (self.releases, self.total_releases),
@@ -90,7 +91,7 @@ class Progress(str):
 
 
 def _size(count: int) -> str:
-    """Bytes in words, with three digits.
+    """A number of bytes with its unit, to three digits.
 
     >>> _size(999), _size(1_250_000)
     ('999 B', '1.25 MB')
@@ -105,87 +106,114 @@ Listener = Callable[[Progress], Any]
 
 
 @attrs.define
-class Teller:
-    """Tells a listener the phases of a run, and within a phase how far it is, a few times a second or at each percent.
+class ProgressReporter:
+    """Reports the phases of a run to a listener, and the progress within a phase every 0.2 seconds or at each percent.
 
-    What is paid for is not lost because a listener fails.
+    Exceptions of the listener are ignored: the results of the run are charged already and must not be lost.
+
+    Args:
+        listener: a function that is called with each report; None for silence.
     """
 
     _listener: Listener | None
     _phase: str = attrs.field(init=False, default="")
-    _told: float = attrs.field(init=False, default=0.0)
+    _reported_at: float = attrs.field(init=False, default=0.0)
     _percent: int = attrs.field(init=False, default=0)
 
     def begin(self, phase: str) -> None:
-        """A phase begins."""
+        """Report that a phase begins.
+
+        Args:
+            phase: what is being done.
+        """
         self._phase, self._percent = phase, 0
-        self._tell(Progress(phase))
+        self._report(Progress(phase))
 
     def reading(self, source: Source, blocks: Iterable[T], *, count_rows: bool) -> Iterator[T]:
-        """The blocks of a source; whoever listens is told how much of it was read, of rows only where these count."""
-        for block in blocks:
-            self._tell_read(source.meter, count_rows)
-            yield block
-        self._tell_read(source.meter, count_rows, ended=True)
+        """Yield the blocks of a source and report how much of it was read.
 
-    def _tell_read(self, meter: Meter, count_rows: bool, *, ended: bool = False) -> None:
+        Args:
+            source: the source of the data, whose meter counts what was read.
+            blocks: its blocks.
+            count_rows: whether the number of rows is public, so that reports may contain it.
+        """
+        for block in blocks:
+            self._report_read(source.meter, count_rows)
+            yield block
+        self._report_read(source.meter, count_rows, ended=True)
+
+    def _report_read(self, meter: Meter, count_rows: bool, *, ended: bool = False) -> None:
         total = meter.total_bytes
         if count_rows:
             known = {} if total is None else {"bytes": meter.bytes, "total_bytes": total}
             if self._is_due:
-                self._tell(Progress(self._phase, rows=meter.rows, **known))
-        elif total and self.listens:
+                self._report(Progress(self._phase, rows=meter.rows, **known))
+        elif total and self.active:
             reached = 100 if ended else 100 * meter.bytes // total
             for percent in range(self._percent + 1, reached + 1):
-                self._tell(Progress(self._phase, bytes=total * percent // 100, total_bytes=total))
+                self._report(Progress(self._phase, bytes=total * percent // 100, total_bytes=total))
             self._percent = max(self._percent, reached)
 
     def partitions(self, done: int, total: int) -> None:
-        """So many partitions of a collection are done."""
+        """Report the number of partitions of a collection that are done.
+
+        Args:
+            done: partitions done so far.
+            total: all partitions.
+        """
         if self._is_due:
-            self._tell(Progress(self._phase, partitions=done, total_partitions=total))
+            self._report(Progress(self._phase, partitions=done, total_partitions=total))
 
     def releases(self, done: int, total: int) -> None:
-        """So many simulated releases are done."""
-        if self._is_due or (self.listens and done == total):
-            self._tell(Progress(self._phase, releases=done, total_releases=total))
+        """Report the number of simulated releases that are done.
+
+        Args:
+            done: releases done so far.
+            total: all releases.
+        """
+        if self._is_due or (self.active and done == total):
+            self._report(Progress(self._phase, releases=done, total_releases=total))
 
     @property
-    def listens(self) -> bool:
+    def active(self) -> bool:
+        """Whether there is a listener."""
         return self._listener is not None
 
     @property
     def _is_due(self) -> bool:
-        return self.listens and time.monotonic() >= self._told + INTERVAL
+        return self.active and time.monotonic() >= self._reported_at + INTERVAL
 
-    def _tell(self, event: Progress) -> None:
-        self._told = time.monotonic()
+    def _report(self, event: Progress) -> None:
+        self._reported_at = time.monotonic()
         with suppress(Exception):
             if self._listener is not None:
                 self._listener(event)
 
 
-SILENT = Teller(None)
+SILENT = ProgressReporter(None)
 
 
 @contextmanager
-def telling(progress: Any) -> Iterator[Teller]:
-    """Who tells how far something is, for ``progress=`` everywhere: True shows a bar, a function is called with each
-    `Progress`, None or False is for silence."""
+def reporting(progress: Any) -> Iterator[ProgressReporter]:
+    """The reporter that a ``progress=`` argument describes.
+
+    Args:
+        progress: True for a bar; a function that is called with each `Progress`; None or False for silence.
+    """
     if progress is True:
         with _bar() as shown:
-            yield Teller(shown)
+            yield ProgressReporter(shown)
     elif progress is None or progress is False:
-        yield Teller(None)
+        yield ProgressReporter(None)
     elif callable(progress):
-        yield Teller(progress)
+        yield ProgressReporter(progress)
     else:
         raise PlanError(f"progress must be True, for a bar, or a function of a dp.Progress; got {progress!r}.")
 
 
 @contextmanager
 def _bar() -> Iterator[Listener]:
-    """A bar on the terminal or in a notebook, gone when the run is over."""
+    """A progress bar on the terminal or in a notebook, removed at the end of the run."""
     from rich import progress
     from rich.console import Console
 

@@ -1,4 +1,4 @@
-"""Explanations and results for people: styled where rich prints them, plain text otherwise, HTML in notebooks."""
+"""Reports of explanations and results: styled where rich prints them, plain text otherwise, HTML in notebooks."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from dpframe.spec.bounds import Bound
     from dpframe.spec.scenario import Scenario
 
-SHOWN = 8  # rows and columns of a matrix that a report shows
+SHOWN = 8  # a report shows at most this many rows and columns of a matrix
 
 
 def render_explanation(explanation: Explanation) -> RenderableType:
+    """The report of an explanation: caveat, promise, steps and forecasts."""
     from rich.console import Group
 
     parts: list[RenderableType] = [*_warned(explanation.statement.caveat)]
@@ -35,6 +36,7 @@ def render_explanation(explanation: Explanation) -> RenderableType:
 
 
 def render_result(result: Result) -> RenderableType:
+    """The report of a result: caveat, charge, promise, steps, values and versions."""
     from rich.console import Group
     from rich.text import Text
 
@@ -54,7 +56,7 @@ def render_result(result: Result) -> RenderableType:
 def _charged(charge: Charge) -> list[RenderableType]:
     from rich.text import Text
 
-    labelled = {
+    labeled = {
         "Data set": f"{charge.dataset}, entry {charge.entry} of its ledger",
         "So far": f"epsilon={format_up(charge.spent.epsilon)} of {format_up(charge.budget.epsilon)}, "
         f"delta={format_up(charge.budget.delta)}, over all runs",
@@ -62,14 +64,14 @@ def _charged(charge: Charge) -> list[RenderableType]:
         **({"Besides": sentence(charge.caveat)} if charge.caveat else {}),
         "Head": charge.head,
     }
-    return [heading("Where it was charged"), pairs(labelled), Text()]
+    return [heading("Where it was charged"), pairs(labeled), Text()]
 
 
 def _promise(statement: Statement, title: str) -> list[RenderableType]:
     from rich.text import Text
 
     passes = "once" if statement.passes == 1 else f"{statement.passes} times"
-    labelled = {
+    labeled = {
         "Protected": statement.protected,
         "Against": statement.against,
         "Strength": statement.strength,
@@ -78,18 +80,18 @@ def _promise(statement: Statement, title: str) -> list[RenderableType]:
         "Reading": f"the data is read {passes}, after the charge",
         "Plan": f"sha256 {statement.plan[:16]}…",
     }
-    return [heading(title), pairs(labelled), Text()]
+    return [heading(title), pairs(labeled), Text()]
 
 
 def _warned(caveat: str) -> list[RenderableType]:
-    """What comes before everything else, where there is something to warn of."""
+    """The caveat as a warning at the top of a report; nothing where there is none."""
     from rich.text import Text
 
     return [Text(sentence(caveat), style="bold red"), Text()] if caveat else []
 
 
 def _others(statement: Statement) -> str:
-    """What the other accountants that could compose these losses would say."""
+    """The epsilons of the other accountants that can compose these losses."""
     others = {name: epsilon for name, epsilon in statement.accountants.items() if name != statement.accountant}
     return "".join(f"; {name} says {format_up(epsilon)}" for name, epsilon in others.items())
 
@@ -110,7 +112,7 @@ def _release_cells(line: Line) -> dict[str, str]:
     return {
         "step": line.name,
         "mechanism": _call(line),
-        "noise (units of the result)": noise or "told when dim and norm are known",
+        "noise (units of the result)": noise or "stated once dim and norm are known",
         "loss": ", ".join(line.losses),
         "ε alone": format_up(line.epsilon_alone or 0.0) + (", model" if NOT_WORST_CASE in line.guarantee else ""),
         "ε so far": format_up(line.epsilon_so_far or 0.0),
@@ -138,21 +140,21 @@ def _forecasts(explanation: Explanation) -> list[RenderableType]:
 
     scenario = explanation.scenario
     if scenario is not None and not explanation.shareable:
-        told = "Bounds from the true spectrum are as private as the data and not shown; see .diagnostics(step)."
-        return [Text(told), Text()]
-    found = {step: bounds for step, bounds in explanation.forecasts.items() if bounds}
-    if scenario is None or not found:
+        notice = "Bounds from the true spectrum are as private as the data and not shown; see .diagnostics(step)."
+        return [Text(notice), Text()]
+    forecasts = {step: bounds for step, bounds in explanation.forecasts.items() if bounds}
+    if scenario is None or not forecasts:
         return []
-    title = f"Error to expect, for the {scenario.source} spectrum ({_clipping(scenario, found)})"
-    cells = [_error_cells(step, bounds, explanation.tightest(step)) for step, bounds in found.items()]
+    title = f"Error to expect, for the {scenario.source} spectrum ({_clipping(scenario, forecasts)})"
+    cells = [_error_cells(step, bounds, explanation.tightest(step)) for step, bounds in forecasts.items()]
     if not any(row["does not hold"] for row in cells):
         cells = [{label: text for label, text in row.items() if label != "does not hold"} for row in cells]
-    more = Text("All bounds, with what they rest on: .bounds(step)", style="dim")
+    more = Text("All bounds, with their assumptions: .bounds(step)", style="dim")
     return [heading(title), table(cells), more, Text()]
 
 
-def _clipping(scenario: Scenario, found: dict[str, tuple[Bound, ...]]) -> str:
-    simulated = any(_simulated(bound) for bounds in found.values() for bound in bounds)
+def _clipping(scenario: Scenario, forecasts: dict[str, tuple[Bound, ...]]) -> str:
+    simulated = any(_simulated(bound) for bounds in forecasts.values() for bound in bounds)
     if scenario.model is None or not simulated:
         return "clipping bias not included"
     return f"simulated figures: {scenario.model} rows, clipping included; others without clipping"
@@ -163,7 +165,7 @@ def _simulated(bound: Bound) -> bool:
 
 
 def _error_cells(step: str, bounds: tuple[Bound, ...], tightest: Bound | None) -> dict[str, str]:
-    """The forecast of one result in terms of matrices, and the best that is proved."""
+    """One row of the table of errors: the forecasts of a result in matrix norms, and the tightest proved bound."""
     forecasts = [bound for bound in bounds if bound.kind == "forecast"]
     simulated = [bound for bound in forecasts if _simulated(bound)]
     median = [bound for bound in simulated if bound.confidence == 0.5]
@@ -186,16 +188,16 @@ def _error_cells(step: str, bounds: tuple[Bound, ...], tightest: Bound | None) -
 
 
 def _figure(bound: Bound) -> str:
-    """A figure in few words; the norm in full is in the bound."""
+    """The value of a bound with a short name of its norm; the bound itself has the full name."""
     if bound.value is None:
         return "none"
     word, _, rest = bound.norm.partition(",")
-    said = f"({word}; {bound.name})"
+    label = f"({word}; {bound.name})"
     if "degrees" in rest:
-        return f"{bound.value:.3g}° {said}"
+        return f"{bound.value:.3g}° {label}"
     if "share" in rest:
-        return f"{100 * bound.value:.4g} % {said}"
-    return f"{bound.value:.4g} {said}"
+        return f"{100 * bound.value:.4g} % {label}"
+    return f"{bound.value:.4g} {label}"
 
 
 def _value(record: Record) -> list[RenderableType]:
@@ -208,7 +210,7 @@ def _value(record: Record) -> list[RenderableType]:
 
 
 def _labels(axes: Axes | None) -> tuple[str, ...] | None:
-    """Names of the coordinates, with their units where the values are in them."""
+    """The names of the coordinates, each with its unit where values are in that unit."""
     if axes is None:
         return None
     in_units = zip(axes.labels, axes.scale, axes.unit, strict=True)
@@ -216,7 +218,7 @@ def _labels(axes: Axes | None) -> tuple[str, ...] | None:
 
 
 def _numbers(array: np.ndarray[Any, Any], labels: tuple[str, ...] | None) -> str:
-    """The leading part of an array in four digits, with the names of its rows."""
+    """The leading part of an array to four digits, with the names of its rows."""
     if array.ndim == 0:
         return f"  {array.item():.6g}"
     matrix = array[:, None] if array.ndim == 1 and labels is not None else np.atleast_2d(array)

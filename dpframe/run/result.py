@@ -1,4 +1,4 @@
-"""What a run returns: read-only values, each with its record, and the statement they were released under."""
+"""The result of a run: read-only values, each with its record, and the statement of the guarantee."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ FORMAT = 1
 
 @attrs.frozen(kw_only=True)
 class Record:
-    """One result and where it came from.
+    """One value of a result and its provenance.
 
     Args:
-        name: the step's name.
+        name: the name of the step.
         value: the value, of its kind.
         line: the step as reports show it: mechanism, level, loss, guarantee, numerics.
     """
@@ -41,36 +41,39 @@ class Record:
 
     @property
     def kind(self) -> type[Kind]:
+        """The kind of the value."""
         return type(self.value)
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """Names of the coordinates, where the plan has columns."""
+        """The names of the coordinates; None where the plan has no columns."""
         return None if self.value.axes is None else self.value.axes.labels
 
     @property
     def guarantee(self) -> str:
+        """The guarantee of the step in words."""
         return self.line.guarantee
 
     @property
     def numerics(self) -> str:
+        """The grade of the numerics: "exact", "certified" or "floating"."""
         return self.line.numerics
 
 
 @attrs.frozen(kw_only=True)
 class Charge(Exportable):
-    """Where a run was charged.
+    """The charge of a run to a data set of a ledger.
 
     Args:
-        dataset: the data set of the ledger.
-        run: the run's own number there, at random.
+        dataset: the name of the data set in the ledger.
+        run: the random identifier of the run.
         entry: the number of the entry that reserved its loss.
-        head: the hash of the ledger's last entry by this run; note it, and ``ledger.verify(head=...)`` tells later
-            whether anything up to it was changed or is missing.
+        head: the hash of the last entry that this run added. Note it: ``ledger.verify(head=...)`` detects later whether
+            anything up to it was changed or is missing.
         budget: what all runs of the data set may spend.
         spent: what all runs so far have spent, this one included.
         remaining: the largest budget, at the same delta, of a plan that would still fit.
-        caveat: that some runs rest on a model of the data and are in none of these figures; empty where none does.
+        caveat: a warning where some runs rest on a model of the data, which none of these figures includes; else empty.
     """
 
     dataset: str
@@ -83,10 +86,16 @@ class Charge(Exportable):
     caveat: str = ""
 
     def to_dict(self) -> dict[str, Any]:
+        """The charge as plain data."""
         return attrs.asdict(self)
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Charge:
+        """The charge from the plain data that `to_dict` gives.
+
+        Args:
+            content: the fields of the charge.
+        """
         budgets = {field: Budget(**content[field]) for field in ("budget", "spent", "remaining")}
         return cls(**{**content, **budgets})
 
@@ -95,8 +104,15 @@ class Charge(Exportable):
 class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
     """The released values of one run.
 
-    ``result[name]`` is a read-only array, ``result.record(name)`` tells where it came from, ``result.spent`` what the
-    run cost, and ``result.charge`` where in a ledger it was charged.
+    ``result[name]`` is a read-only array, ``result.record(name)`` its provenance, ``result.spent`` the cost of the run,
+    and ``result.charge`` the entry of the ledger that it was charged to.
+
+    Args:
+        statement: what was promised and spent.
+        records: the values with their provenance, by step.
+        private: False where the run had a fixed seed.
+        versions: the versions of dpframe and of the plugins.
+        charge: the charge to a ledger; None without one.
     """
 
     statement: Statement
@@ -115,7 +131,11 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
         return len(self.records)
 
     def record(self, name: str) -> Record:
-        """The value with its kind, guarantee, numerics and column names."""
+        """The value of a step with its kind, guarantee, numerics and column names.
+
+        Args:
+            name: the name of the step.
+        """
         if name not in self.records:
             raise KeyError(f"there is no result {name!r}; there is: {', '.join(self.records)}")
         return self.records[name]
@@ -127,7 +147,7 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the plan's hash, the run and every released value: what a ledger records of a result."""
+        """SHA-256 of the plan's hash, the run and every value of the result, as recorded in a ledger."""
         content = {
             "plan": self.statement.plan,
             "run": None if self.charge is None else self.charge.run,
@@ -148,7 +168,7 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
         return self.private
 
     def to_dict(self) -> dict[str, Any]:
-        """The statement, every value and where it was charged, as plain data."""
+        """The statement, all values and the charge, as plain data."""
         return {
             "format": FORMAT,
             "private": self.private,
@@ -161,7 +181,11 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
 
     @classmethod
     def load(cls, path: str | Path) -> Result:
-        """A result written by :meth:`to_json`."""
+        """Read a result that :meth:`to_json` wrote.
+
+        Args:
+            path: the path of the file.
+        """
         try:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
             if content["format"] != FORMAT:
@@ -194,12 +218,12 @@ def _boolean(value: Any) -> bool:
 def _dump(value: Kind) -> dict[str, Any]:
     array = value.array
     numbers = {"real": array.real.tolist(), "imaginary": array.imag.tolist()} if array.dtype.kind == "c" else None
-    beside = {
+    others = {
         field.name: getattr(value, field.name)
         for field in attrs.fields(type(value))
         if field.name not in ("array", "axes")
     }
-    extra = {name: _dump(part) if isinstance(part, Kind) else part for name, part in beside.items()}
+    extra = {name: _dump(part) if isinstance(part, Kind) else part for name, part in others.items()}
     return {
         "kind": type(value).__name__,
         "array": numbers or array.tolist(),
@@ -217,15 +241,15 @@ def _load(content: dict[str, Any]) -> Kind:
         array = np.asarray(parts["real"], dtype=np.complex128)
         array.imag = parts["imaginary"]
     named = None if axes is None else Axes(**{field: tuple(values) for field, values in axes.items()})
-    beside = {name: _load(part) if isinstance(part, dict) else part for name, part in content.items()}
-    return kind(np.asarray(array), axes=named, **beside)
+    extra = {name: _load(part) if isinstance(part, dict) else part for name, part in content.items()}
+    return kind(np.asarray(array), axes=named, **extra)
 
 
 def _kinds() -> dict[str, type[Kind]]:
-    """Every kind there is, third-party ones included, by name."""
-    found, todo = {}, [Kind]
+    """All kinds, those of plugins included, by name."""
+    kinds, todo = {}, [Kind]
     while todo:
         kind = todo.pop()
-        found[kind.__name__] = kind
+        kinds[kind.__name__] = kind
         todo.extend(kind.__subclasses__())
-    return found
+    return kinds

@@ -1,8 +1,8 @@
-"""Runs a plan: the one place where private data is opened and randomness is handed out.
+"""Runs a plan: the only place where private data is opened and randomness is passed to mechanisms.
 
-The order is fixed: plan and public schema → veto → charge for the whole plan → read → draw → derive. After the charge
-nothing that depends on the data aborts; whatever fails then is reported with the charge standing. With a ledger, the
-charge is on disk before anything is read, so that a crash at any later moment leaves it there.
+The order is fixed: check the plan and the public schema → veto by plugins → charge the whole plan → read → draw →
+derive. After the charge nothing that depends on the data aborts a run; any failure is reported, and the charge stands.
+With a ledger, the charge is on disk before anything is read, so it survives a crash at any later moment.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dpframe.plan.schedule import Pass, statistics_of
 from dpframe.plan.steps import Step
 from dpframe.reading.private_data import PrivateData
 from dpframe.reading.totals import accumulate
-from dpframe.run.progress import SILENT, Listener, Teller, telling
+from dpframe.run.progress import SILENT, Listener, ProgressReporter, reporting
 from dpframe.run.result import Charge, Record, Result
 from dpframe.run.statement import Line, statement
 from dpframe.sources import Source, open_source
@@ -50,12 +50,12 @@ def run(
     progress: bool | Listener | None = None,
 ) -> Result:
     """See :meth:`dpframe.Plan.run`."""
-    with telling(progress) as teller:
-        return _run(plan, data, ledger, dataset, insecure_seed=insecure_seed, teller=teller)
+    with reporting(progress) as reporter:
+        return _run(plan, data, ledger, dataset, insecure_seed=insecure_seed, reporter=reporter)
 
 
 def _run(
-    plan: Plan, data: Any, ledger: Any, dataset: str | None, *, insecure_seed: int | None, teller: Teller
+    plan: Plan, data: Any, ledger: Any, dataset: str | None, *, insecure_seed: int | None, reporter: ProgressReporter
 ) -> Result:
     if insecure_seed is not None and not is_int(insecure_seed):
         raise PlanError(f"insecure_seed must be an integer; got {insecure_seed!r}.")
@@ -70,25 +70,25 @@ def _run(
             "Pass an array, a list of chunks, or an object that can be iterated again."
         )
     random = Random(Keystream.secure() if insecure_seed is None else Keystream.insecure(insecure_seed))
-    told = statement(plan, content_hash)
+    stated = statement(plan, content_hash)
     registry.hook().dpframe_before_charge(plan=plan, losses=plan.pricing.all_losses)
     charge = None if account is None else account.reserve(plan, content_hash)
-    # From here on the plan is charged: `plan.spent` is owed whatever happens.
+    # From here on the plan is charged: `plan.spent` is spent whatever happens.
     try:
-        values = draw_and_derive(plan, source, random, teller)
+        values = draw_and_derive(plan, source, random, reporter)
     except ReleaseFailed as error:
         if account is not None and charge is not None:
             charge = _recorded(charge, partial(account.failed, charge, error.step))
             error.add_note(f"Charged to data set {charge.dataset!r}, entry {charge.entry}. Head: {charge.head}")
         raise
     if plan.rows.released_norm is not None:
-        with suppress(Exception):  # the values are paid for; a report without the noise scales must do then
+        with suppress(Exception):  # the values are charged: return them, if need be without the noise scales
             scaled = statement(plan.with_released_norm(values), content_hash).lines
-            told = attrs.evolve(told, lines=tuple(map(_with_guarantee_of, told.lines, scaled)))
+            stated = attrs.evolve(stated, lines=tuple(map(_with_guarantee_of, stated.lines, scaled)))
     records = {
-        step.name: Record(name=step.name, value=values[step.name], line=told.line(step.name)) for step in plan.steps
+        step.name: Record(name=step.name, value=values[step.name], line=stated.line(step.name)) for step in plan.steps
     }
-    result = Result(statement=told, records=records, private=random.private, versions=registry.versions())
+    result = Result(statement=stated, records=records, private=random.private, versions=registry.versions())
     if account is not None and charge is not None:
         result = attrs.evolve(result, charge=_recorded(charge, partial(account.released, charge, result)))
     for record in records.values():
@@ -97,12 +97,12 @@ def _run(
 
 
 def _with_guarantee_of(planned: Line, scaled: Line) -> Line:
-    """The line with its noise scales: that the norm is known by now takes nothing from what the guarantee rests on."""
+    """The line with its noise scales and the planned guarantee, which may rest on how the norm was released."""
     return attrs.evolve(scaled, guarantee=planned.guarantee)
 
 
 def _account(ledger: Any, dataset: str | None, insecure_seed: int | None) -> Account:
-    """The data set of a ledger that pays for a run."""
+    """The account of the data set that a run is charged to."""
     from dpframe.ledger.account import Account
 
     if insecure_seed is not None:
@@ -114,8 +114,7 @@ def _account(ledger: Any, dataset: str | None, insecure_seed: int | None) -> Acc
 
 
 def _recorded(charge: Charge, record: Callable[[], Charge]) -> Charge:
-    """The charge after the outcome was recorded. If it could not be, there is a warning: what is paid for is not
-    lost."""
+    """The charge after the outcome was recorded. A failure to record it is only a warning: the result is not lost."""
     try:
         return record()
     except Exception as error:
@@ -126,42 +125,59 @@ def _recorded(charge: Charge, record: Callable[[], Charge]) -> Charge:
         return charge
 
 
-def draw_and_derive(plan: Plan, source: Source, random: Random, teller: Teller = SILENT) -> dict[str, Kind]:
-    """The values of all steps: for each pass over the data, first everything is read, then drawn and derived."""
+def draw_and_derive(plan: Plan, source: Source, random: Random, reporter: ProgressReporter = SILENT) -> dict[str, Kind]:
+    """The values of all steps: each pass over the data first reads all statistics, then its steps draw and derive.
+
+    Args:
+        plan: the plan, for rows of a known dimension.
+        source: the data.
+        random: the randomness of the run.
+        reporter: receives the progress.
+    """
     values: dict[str, Kind] = {}
     schedule = plan.schedule()
     for due in schedule:
-        teller.begin(f"reading the data, pass {due.number} of {schedule[-1].number}" if due.number else "preparing")
-        data = _guarded(plan, due.steps[0].name, random, partial(read, plan, source, due, values, teller))
+        reporter.begin(f"reading the data, pass {due.number} of {schedule[-1].number}" if due.number else "preparing")
+        data = _guarded(plan, due.steps[0].name, random, partial(read, plan, source, due, values, reporter))
         for step in due.steps:
-            teller.begin(_phase(step))
+            reporter.begin(_phase(step))
             work = partial(act, plan, step, data, values, random)
             values[step.name] = _guarded(plan, step.name, random, work)
     return values
 
 
 def _phase(step: Step) -> str:
-    """What is being done, in words that do not depend on the data."""
+    """A description of the step for progress reports, which does not depend on the data."""
     waits = isinstance(step.action, Mechanism) and step.action.draws_depend_on_data
     return f"working on {step.name!r}" + (", which may take long: it draws until it is done" if waits else "")
 
 
-def read(plan: Plan, source: Source, due: Pass, values: Mapping[str, Kind], teller: Teller = SILENT) -> PrivateData:
-    """The statistics of all releases that are due, in one pass over the data."""
+def read(
+    plan: Plan, source: Source, due: Pass, values: Mapping[str, Kind], reporter: ProgressReporter = SILENT
+) -> PrivateData:
+    """The statistics of all releases that are due, read in one pass over the data.
+
+    Args:
+        plan: the plan, for rows of a known dimension.
+        source: the data.
+        due: the pass, with its steps.
+        values: the results of earlier passes, by step.
+        reporter: receives the progress.
+    """
     rows, wanted = plan.rows.with_released_norm(values), due.statistics(values)
     for statistic in wanted:
         _check_again(statistic, rows)
     if not wanted:
         return PrivateData(rows, statistics={})
     if source.partitions is not None:
-        tell = teller.partitions if teller.listens else None
-        return PrivateData(rows, statistics=source.partitions.accumulate(wanted, rows, source.meter, tell))
-    blocks = teller.reading(source, source.blocks(), count_rows=rows.neighbors == "replace")
+        report = reporter.partitions if reporter.active else None
+        return PrivateData(rows, statistics=source.partitions.accumulate(wanted, rows, source.meter, report))
+    blocks = reporter.reading(source, source.blocks(), count_rows=rows.neighbors == "replace")
     return PrivateData(rows, statistics=accumulate(blocks, wanted, rows, expected=source.expected))
 
 
 def _check_again(statistic: Statistic, rows: Rows) -> None:
-    """Check what a step before the run did not tell; what is refused follows from released values, and may be told."""
+    """Check a statistic whose references are resolved; the error depends on released values only, and may be shown."""
     try:
         statistic.check(rows)
     except PlanError as error:
@@ -169,11 +185,19 @@ def _check_again(statistic: Statistic, rows: Rows) -> None:
 
 
 def act(plan: Plan, step: Step, data: PrivateData, values: Mapping[str, Kind], random: Random) -> Kind:
-    """The value of one step, of the kind that the plan expects."""
+    """The value of one step, of the kind that the plan expects.
+
+    Args:
+        plan: the plan, for rows of a known dimension.
+        step: the step.
+        data: the statistics that were read.
+        values: the results so far, by step.
+        random: the randomness of the run; the step gets its own child stream.
+    """
     import numpy as np
 
     action = resolve(step.action, values)
-    with np.errstate(all="ignore"):  # a warning, or its being an error, would depend on the data
+    with np.errstate(all="ignore"):  # whether NumPy warns or raises would depend on the data
         if isinstance(action, Mechanism):
             level = plan.pricing.levels[step.name]
             value = action.release(data.only(statistics_of(step, values)), level, random.child(step.name))
@@ -186,14 +210,14 @@ def act(plan: Plan, step: Step, data: PrivateData, values: Mapping[str, Kind], r
 
 
 class WrongKind(Exception):
-    """A step that gave another kind than it said, or one that a later step cannot use."""
+    """Raised when a step gives another kind than it declares, or a value that a later step cannot use."""
 
 
 def _guarded(plan: Plan, step: str, random: Random, work: Callable[[], T]) -> T:
-    """Do what comes after the charge; a failure says that the charge stands, and nothing that may depend on the data.
+    """Do work after the charge; a failure is reported without details that may depend on the data.
 
-    The error is raised outside the handler, so that it carries neither the original nor its frames, unless the run is
-    seeded for a test. Only what the schema of a source is at fault for, and a sampler's own words, are repeated.
+    The error is raised outside the handler, so that it carries neither the original exception nor its frames, unless
+    the run is seeded for a test. Only the messages of DataError, WrongKind and SamplingError are repeated.
     """
     try:
         return work()
@@ -201,9 +225,9 @@ def _guarded(plan: Plan, step: str, random: Random, work: Callable[[], T]) -> T:
         error.step, error.spent = step, plan.spent
         raise
     except Exception as error:
-        told = f": {error}" if isinstance(error, DataError | WrongKind) else f" ({type(error).__name__})."
+        detail = f": {error}" if isinstance(error, DataError | WrongKind) else f" ({type(error).__name__})."
         failure = ReleaseFailed(
-            f"step {step!r} failed after the charge{told} The charge of {plan.spent} stands, and nothing of this run "
+            f"step {step!r} failed after the charge{detail} The charge of {plan.spent} stands, and nothing of this run "
             "is returned. Other details are withheld, since they may depend on the data; running made-up data with "
             "insecure_seed=1 shows them.",
             step=step,
@@ -215,7 +239,7 @@ def _guarded(plan: Plan, step: str, random: Random, work: Callable[[], T]) -> T:
 
 
 def _notify(record: Record) -> None:
-    """Tell every observer; the value is paid for, so that a failing one can only cause a warning."""
+    """Call every observer; the value is charged already, so a failure of one is only a warning."""
     for implementation in registry.hook().dpframe_after_release.get_hookimpls():
         try:
             implementation.function(*(record for _ in implementation.argnames))
@@ -224,7 +248,7 @@ def _notify(record: Record) -> None:
 
 
 def _warn(text: str) -> None:
-    """A warning that is never an error: where warnings are made errors, it is printed."""
+    """Warn without ever raising: where warnings are errors, the text is printed."""
     try:
         warnings.warn(text, RuntimeWarning, stacklevel=3)
     except RuntimeWarning:

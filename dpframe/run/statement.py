@@ -1,4 +1,4 @@
-"""What a plan promises and costs, as frozen data that explanations and results share."""
+"""The statement of what a plan promises and costs, which explanations and results share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,25 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True)
 class Line:
-    """One step as reports show it."""
+    """One step as reports show it.
+
+    Args:
+        name: the name of the step.
+        action: the name of its mechanism or post-processor.
+        parameters: the parameters that differ from their defaults, as text.
+        kind: the kind of its result.
+        of: the steps that it refers to.
+        guarantee: its guarantee in words.
+        numerics: "exact", "certified" or "floating".
+        passes: the number of passes over the data that its result needs.
+        unit: the unit of its level; empty for a derived step.
+        level: the level at which a release runs; None for a derived step.
+        losses: its privacy losses, as text.
+        noise: the noise scales, where they are known.
+        slack: the estimated slack of floating-point arithmetic in delta; None where the dimension is not known.
+        epsilon_alone: the epsilon of this release on its own, at the plan's delta.
+        epsilon_so_far: the epsilon of all releases up to this one, at the plan's delta.
+    """
 
     name: str
     action: str
@@ -44,6 +62,7 @@ class Line:
 
     @property
     def is_release(self) -> bool:
+        """Whether the step costs budget."""
         return self.level is not None
 
 
@@ -52,13 +71,17 @@ class Statement(Exportable):
     """The promise of a plan in words and figures. Everything in it is public.
 
     Args:
-        protected, against, strength, rows: the promise in words.
-        budget: what was asked for.
-        spent: what the accountant computed.
+        protected: who is protected, and what about them.
+        against: against whom.
+        strength: the guarantee in words.
+        rows: how rows are mapped before anything is computed from them.
+        budget: the budget of the plan.
+        spent: the cost that the accountant computed.
         plan: the content hash of the plan.
-        accountant: the one whose answer is stated.
-        accountants: the answer of each one that can compose these losses.
-        passes: how often the data is read.
+        neighbors: the neighboring relation.
+        accountant: the accountant that computed the cost.
+        accountants: the epsilon of each accountant that can compose these losses.
+        passes: the number of passes over the data.
         lines: the steps.
     """
 
@@ -77,17 +100,28 @@ class Statement(Exportable):
 
     @property
     def caveat(self) -> str:
-        """What comes before everything else: that the guarantee rests on a model; nothing where it is worst case."""
+        """The warning that the guarantee rests on a model of the data; empty where it is worst case."""
         return self.spent.caveat if isinstance(self.spent, ModelBudget) else ""
 
     def line(self, name: str) -> Line:
+        """The line of one step.
+
+        Args:
+            name: the name of the step.
+        """
         return next(line for line in self.lines if line.name == name)
 
     def to_dict(self) -> dict[str, Any]:
+        """The statement as plain data."""
         return attrs.asdict(self)
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Statement:
+        """The statement from the plain data that `to_dict` gives.
+
+        Args:
+            content: the fields of the statement.
+        """
         lines = tuple(
             Line(**{**line, "of": tuple(line["of"]), "losses": tuple(line["losses"])}) for line in content["lines"]
         )
@@ -100,7 +134,12 @@ class Statement(Exportable):
 
 
 def statement(plan: Plan, content_hash: str) -> Statement:
-    """What a plan promises and costs; the hash is that of the plan as it was written."""
+    """What a plan promises and costs.
+
+    Args:
+        plan: the plan, possibly bound to a dimension.
+        content_hash: the hash of the plan as the user declared it.
+    """
     lines = _lines(plan)
     return Statement(
         protected=wording.protected(plan.rows),
@@ -126,10 +165,10 @@ def _accountant(plan: Plan) -> str:
 
 
 def _accountants(plan: Plan) -> dict[str, float]:
-    """What every accountant that can compose these losses says of them."""
+    """The epsilon of each accountant that can compose these losses, where it is finite."""
     losses, delta = plan.pricing.composed, plan.budget.delta
-    found = {each.name: each.epsilon(losses, delta) for each in supporting(losses)}
-    return {name: epsilon for name, epsilon in found.items() if math.isfinite(epsilon)}
+    epsilons = {each.name: each.epsilon(losses, delta) for each in supporting(losses)}
+    return {name: epsilon for name, epsilon in epsilons.items() if math.isfinite(epsilon)}
 
 
 def _lines(plan: Plan) -> tuple[Line, ...]:
@@ -168,7 +207,7 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
             line = Line(
                 **common,
                 guarantee="free: computed from released values only"
-                + (f", but {NOT_WORST_CASE}, since theirs is not one" if step.name in plan.modeled else ""),
+                + (f", but {NOT_WORST_CASE}, since those have none" if step.name in plan.modeled else ""),
                 numerics="exact" if exact else "floating",
             )
         lines.append(line)
@@ -176,7 +215,7 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
 
 
 def _slack(plan: Plan, mechanism: Mechanism, level: float) -> float | None:
-    """None where it depends on a dimension that is not known yet."""
+    """The slack of a mechanism in delta; None where it depends on a dimension that is not known yet."""
     if type(mechanism).slack is Mechanism.slack:
         return 0.0
     return None if plan.rows.dim is None else mechanism.slack(plan.rows, level)
@@ -188,11 +227,11 @@ def _noise(plan: Plan, mechanism: Mechanism, level: float) -> dict[str, float]:
 
 
 def _parameters(step: Step) -> dict[str, str]:
-    found = {}
+    shown = {}
     action: Any = step.action
     for field in attrs.fields(type(action)):
         value = getattr(action, field.name)
         if value is None or value == field.default or isinstance(value, Ref):
-            continue  # references are told apart
-        found[field.alias] = value.title if isinstance(value, Kind) else str(value)
-    return found
+            continue  # `Line.of` lists the references
+        shown[field.alias] = value.title if isinstance(value, Kind) else str(value)
+    return shown

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 
 def protected(rows: Rows) -> str:
-    many = "one row" if rows.contributions == 1 else f"up to {rows.contributions} rows"
-    people, public = f"each person, with {many}", "the number of rows is public"
+    """Who is protected and what about them, for a promise about rows."""
+    count = "one row" if rows.contributions == 1 else f"up to {rows.contributions} rows"
+    people, public = f"each person, with {count}", "the number of rows is public"
     if rows.person is not None:
-        people = f"each person, told by {rows.person!r}, of whose rows {_counting(rows)} (enforced)"
+        people = f"each person, identified by {rows.person!r}, of whose rows {_counting(rows)} (enforced)"
         public = "the numbers of rows, of each person and in all, are public"
     if rows.neighbors == "add-remove":
         return f"{people}: whether they are in the data at all, and what their rows say (add-remove)"
@@ -32,21 +33,28 @@ def _counting(rows: Rows) -> str:
 
 
 def against(plan: Plan) -> str:
+    """Against whom the guarantee of a plan holds."""
     if isinstance(plan.spent, ModelBudget):
         return "anyone who sees every released value, but only for data drawn from the model"
     return "anyone who sees every released value, whatever else they know (short of breaking AES-256)"
 
 
 def row_map(rows: Rows) -> str:
+    """How rows are mapped before anything is computed from them."""
     cells = "" if rows.columns is None else "cells clipped to public ranges and mapped to [-1, 1]; "
-    centred = "; a constant coordinate is added, so that results can be centred" if rows.center else ""
+    centered = "; a constant coordinate is added, so that results can be centered" if rows.center else ""
     released = rows.released_norm
     length = f"length {rows.length:.6g}" if released is None else f"the length that {released!r} releases"
-    return f"{cells}longer rows scaled down to {length}{centred}"
+    return f"{cells}longer rows scaled down to {length}{centered}"
 
 
 def when_it_holds(plan: Plan, step: Step) -> str:
-    """When the guarantee of a release holds."""
+    """For which data the guarantee of a release holds.
+
+    Args:
+        plan: the plan.
+        step: one of its releases.
+    """
     models = dict.fromkeys(
         f"{loss.model}, except with probability {loss.failure}"
         for loss in plan.pricing.losses[step.name]
@@ -55,16 +63,21 @@ def when_it_holds(plan: Plan, step: Step) -> str:
     if models:
         return f"{NOT_WORST_CASE}, under the model {' and '.join(models)}"
     if step.name in plan.modeled:
-        return f"{NOT_WORST_CASE}, since what it is made from has none; were that public"
+        return f"{NOT_WORST_CASE}, since its input has none; if that input were public"
     return "worst case"
 
 
 def strength(plan: Plan, lines: tuple[Line, ...]) -> str:
-    """The guarantee in words, with what floats may cost where there are any that tell."""
+    """The guarantee in words, with the slack of floating-point arithmetic where there is any.
+
+    Args:
+        plan: the plan.
+        lines: its steps as reports show them.
+    """
     figures = f"epsilon = {format_up(plan.budget.epsilon)}, delta = {format_up(plan.budget.delta)}"
     slacks = [line.slack for line in lines]
     if None in slacks:
-        numerics = "; in exact arithmetic, with a numerical slack that is told once the dimension is known"
+        numerics = "; in exact arithmetic, with a numerical slack that is stated once the dimension is known"
     elif any(slacks):
         total = sum(map(float, filter(None, slacks)))
         numerics = f"; in exact arithmetic, with a numerical slack of about {total:.1e} in delta"
@@ -76,9 +89,9 @@ def strength(plan: Plan, lines: tuple[Line, ...]) -> str:
 
 
 def _apart(plan: Plan) -> str:
-    """What the other releases of a plan that rests on a model would promise for every data set, without those.
+    """The worst-case guarantee of the releases that do not rest on a model, published without the others.
 
-    A release that is made from a result of those may repeat it, so that it promises nothing without them.
+    A release with an input that rests on a model may reveal that input, so it is not among them.
     """
     others = [loss for step, parts in plan.pricing.losses.items() if step not in plan.modeled for loss in parts]
     if not others:

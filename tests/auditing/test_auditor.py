@@ -145,7 +145,7 @@ def test_a_plan_is_audited_as_a_whole() -> None:
     assert "gaussian + laplace-eigenvalues" == audit.subject
     assert dp.accountant("auto").epsilon(plan.pricing.all_losses, 1e-2) == audit.claim
     assert not audit.violated
-    with pytest.raises(dp.PlanError, match="brings its own rows"):
+    with pytest.raises(dp.PlanError, match="has its own rows"):
         dp.audit(plan, rows=ROWS)
 
 

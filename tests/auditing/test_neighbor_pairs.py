@@ -59,7 +59,7 @@ def test_the_moment_moves_as_far_as_it_can(relation: str) -> None:
 )
 def test_data_sets_that_are_not_neighbours_are_refused(relation: str, one: Any, other: Any) -> None:
     rows = dp.Rows(norm=1.0, neighbors=relation, dim=2)
-    with pytest.raises(dp.PlanError, match="pair 1 as supplied: these are not neighbours under"):
+    with pytest.raises(dp.PlanError, match="pair 1 as supplied: these are not neighbors under"):
         dp.audit("gaussian", rows=rows, pairs=[(np.array(one), np.array(other))])
 
 
@@ -68,7 +68,7 @@ def test_neighbours_are_compared_as_a_run_reads_them() -> None:
     one = {"a": np.array([0.1, 0.2]), "b": np.array([0.3, 0.4])}
     reordered = {"b": np.array([0.1, 0.4]), "a": np.array([0.3, 0.2])}
     checked((one, reordered), rows, 1)  # row 1 differs, as columns are found by name
-    with pytest.raises(dp.PlanError, match="not neighbours"):
+    with pytest.raises(dp.PlanError, match="not neighbors"):
         checked((one, {"b": one["b"], "a": one["a"]}), rows, 1)
     plain = dp.Rows(norm=1.0, neighbors="replace", dim=2)
     with pytest.raises(dp.PlanError, match="one has 3 rows that the other lacks"):

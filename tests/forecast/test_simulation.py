@@ -14,7 +14,7 @@ import dpframe.plugin as dp
 from dpframe.forecast import error_norms
 from dpframe.forecast.monte_carlo import MonteCarlo
 from dpframe.forecast.simulation import simulate
-from dpframe.run.progress import Teller
+from dpframe.run.progress import ProgressReporter
 from dpframe_gaussian import SymmetricGaussian
 from tests.support.mechanisms import FirstAxes, registered
 
@@ -85,7 +85,11 @@ def test_bounds_of_the_oracle() -> None:
 def test_the_same_call_gives_the_same_figures_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int | None] = []
     monkeypatch.setattr("dpframe.run.progress.INTERVAL", 0.0)
-    arguments: dict[str, Any] = {"draws": 7, "seed": 123, "teller": Teller(lambda event: calls.append(event.releases))}
+    arguments: dict[str, Any] = {
+        "draws": 7,
+        "seed": 123,
+        "reporter": ProgressReporter(lambda event: calls.append(event.releases)),
+    }
     first = simulate(usual(), SCENARIO, **arguments)
     assert list(range(1, 8)) == calls
     assert first is simulate(usual(), dp.Scenario(dim=DIM, spectrum=SPECTRUM), **arguments)
@@ -151,7 +155,7 @@ def test_a_released_norm_needs_rows() -> None:
 def test_a_centred_plan_needs_rows() -> None:
     steps = [dp.release("moment", "gaussian"), dp.derive("covariance", "covariance", of="moment")]
     built = plan(*steps, rows=dp.Rows(norm=5.0, neighbors="replace", center=True))
-    with pytest.raises(dp.PlanError, match="is centred, so a simulation needs rows"):
+    with pytest.raises(dp.PlanError, match="is centered, so a simulation needs rows"):
         simulate(built, SCENARIO, draws=1, seed=1)
     scenario = dp.Scenario(dim=2, n=20_000, spectrum=[40_000.0, 20_000.0], model="gaussian")
     errors = simulate(built, scenario, draws=20, seed=1).of("covariance")[error_norms.FROBENIUS]

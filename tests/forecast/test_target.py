@@ -160,7 +160,7 @@ def test_what_cannot_be_met_is_refused() -> None:
 def test_nothing_is_forecast_of_all_eigenvectors(action: str) -> None:
     """The leading d of d eigenvectors have no error to speak of; plans may use them, scenarios say nothing of them."""
     whole = plan(steps=[dp.release("moment", "gaussian"), dp.derive("all", action, of="moment", k=6)])
-    says = r"step 'all': k=6 takes all 6 eigenvectors there are.*Say k below 6"
+    says = r"step 'all': k=6 takes all 6 eigenvectors, so.*Say k below 6"
     for asked in (
         lambda: whole.explain(scenario=SCENARIO),
         lambda: whole.explain(spectrum=SPECTRUM.tolist(), simulations=200),

@@ -210,7 +210,7 @@ def test_a_release_made_from_a_result_under_a_model_is_not_worst_case() -> None:
     alone = dp.accountant().epsilon(found.pricing.losses["moment"], BUDGET.delta)
     assert f"worst case with epsilon = {format_up(alone)})" in found.explain().statement.strength
     guarantees = {name: record.guarantee for name, record in found.run(DATA).records.items()}
-    assert guarantees["moved"].startswith(f"{WORDS}, since what it is made from has none")
+    assert guarantees["moved"].startswith(f"{WORDS}, since its input has none")
     assert guarantees["moment"].startswith("worst case")
 
 

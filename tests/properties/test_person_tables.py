@@ -220,7 +220,7 @@ def test_plan_files_hold_it_and_the_hash_tells_it_from_a_promise(tmp_path: Path)
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({}, "each person, told by 'id', of whose rows the first 2 count (enforced): whether they are in the data"),
+        ({}, "each person, identified by 'id', of whose rows the first 2 count (enforced): whether they are in"),
         ({"contributions": 1}, "of whose rows the first counts (enforced)"),
         ({"neighbors": "replace"}, "what their rows say; the numbers of rows, of each person and in all, are public"),
         ({"person": None}, "each person, with up to 2 rows: whether they are in the data at all"),

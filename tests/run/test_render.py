@@ -465,7 +465,7 @@ def test_what_floats_may_cost_is_told_once_the_dimension_is_known(monkeypatch: p
             budget=dp.Budget(epsilon=1.0),
             steps=[dp.release("value", "rough")],
         )
-        assert "a numerical slack that is told once the dimension is known" in rough.explain().statement.strength
+        assert "a numerical slack that is stated once the dimension is known" in rough.explain().statement.strength
         assert 2e-9 == rough.explain(dim=2).statement.line("value").slack
         monkeypatch.setenv("COLUMNS", "300")
         assert "floating; ε in exact arithmetic, slack 6.0e-09" in str(rough.explain(dim=6))

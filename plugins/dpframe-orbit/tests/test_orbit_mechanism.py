@@ -211,7 +211,7 @@ def test_a_slack_that_is_not_known_yet_is_not_taken_for_none() -> None:
     built = dp.Plan(rows=rows, budget=dp.Budget(epsilon=1.0), steps=[dp.release("h", "orbit", spectrum=[1.0])])
     told = built.explain()
     assert told.statement.line("h").slack is None
-    assert "a numerical slack that is told once the dimension is known" in told.statement.strength
+    assert "a numerical slack that is stated once the dimension is known" in told.statement.strength
     assert "slack once the dimension is known" in " ".join(str(told).split())
 
 
