@@ -1,8 +1,8 @@
-"""A ledger that never forgets: what every data set may spend, and every run that spent from it.
+"""An append-only ledger of the budget of each data set and of every run charged to it.
 
-Entries are only ever added, each sealed with a hash over the one before (:mod:`dpframe.ledger.chain`), in a file or a
-database (:mod:`dpframe.ledger.store`). Which runs still fit is decided by a filter whose theorem allows runs that
-depend on earlier results (:mod:`dpframe.ledger.filters`).
+Entries are never changed or deleted. Each carries a hash that covers the entry before it (:mod:`dpframe.ledger.chain`),
+in a file or a database (:mod:`dpframe.ledger.store`). A privacy filter decides which runs still fit; it is proved for
+runs that depend on earlier results (:mod:`dpframe.ledger.filters`).
 """
 
 from dpframe.ledger.chain import Entry

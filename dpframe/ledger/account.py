@@ -1,4 +1,4 @@
-"""A data set of a ledger as a run meets it: calibrate with its accountant, reserve, record the outcome."""
+"""The account of a run with a data set: calibrate with its accountant, reserve the loss, record the outcome."""
 
 from __future__ import annotations
 
@@ -25,7 +25,13 @@ from dpframe.spec.budget import Budget
 
 @attrs.frozen(kw_only=True)
 class Account:
-    """One data set of one ledger, for one run."""
+    """One data set of one ledger, for one run.
+
+    Args:
+        ledger: the ledger.
+        dataset: the data set, as it was when the run began.
+        run: the random identifier of the run.
+    """
 
     ledger: Ledger
     dataset: Dataset
@@ -33,17 +39,25 @@ class Account:
 
     @classmethod
     def open(cls, ledger: Any, dataset: Any) -> Account:
-        """The account that the arguments of a run name."""
+        """The account for the arguments of a run.
+
+        Args:
+            ledger: a `Ledger`, its path or its URL.
+            dataset: the name of the data set in it.
+        """
         if ledger is None or dataset is None:
             raise PlanError("a run against a ledger needs both: ledger='budget.db' and dataset='its name there'.")
-        found = Ledger.open(ledger)
-        return cls(ledger=found, dataset=found.dataset(dataset))
+        opened = Ledger.open(ledger)
+        return cls(ledger=opened, dataset=opened.dataset(dataset))
 
     def calibrated(self, plan: Plan) -> Plan:
-        """The plan priced by the data set's accountant; raises PlanError where it promises something else.
+        """The plan priced by the data set's accountant; raises PlanError where its promise differs from the data set's.
 
-        A plan with delta=0 promises a pure guarantee, which "pure" alone computes; what it costs the data set is
-        composed by the data set's accountant all the same.
+        A plan with delta=0 promises a pure guarantee, which only the accountant "pure" computes; its cost to the data
+        set is still composed by the data set's accountant.
+
+        Args:
+            plan: the plan to be run.
         """
         self.dataset.check_rows(plan.rows)
         if plan.accountant not in ("auto", self.dataset.accountant):
@@ -56,15 +70,20 @@ class Account:
             priced = attrs.evolve(plan, accountant=chosen)
             self.dataset.filter.accountant.total(worst_case(priced.pricing.all_losses))
         except PlanError as error:
-            told = f"data set {self.dataset.name!r} is kept with the accountant {self.dataset.accountant!r}: {error}"
+            message = f"data set {self.dataset.name!r} is kept with the accountant {self.dataset.accountant!r}: {error}"
             if isinstance(error, BudgetExceeded):
-                raise BudgetExceeded(told, asked=error.asked, allowed=error.allowed, delta=error.delta) from None
-            raise PlanError(told) from None
+                raise BudgetExceeded(message, asked=error.asked, allowed=error.allowed, delta=error.delta) from None
+            raise PlanError(message) from None
         return priced
 
     def reserve(self, plan: Plan, content_hash: str) -> Charge:
-        """Charge the whole plan, on disk before this returns; raises BudgetExceeded, and charges nothing, where it does
-        not fit."""
+        """Charge the whole plan, on disk before this returns; where it does not fit, charge nothing and raise
+        BudgetExceeded.
+
+        Args:
+            plan: the calibrated plan.
+            content_hash: the hash of the plan as the user declared it.
+        """
         with self.ledger.journal.writing() as transaction:
             now, total, entry = self._enter(transaction, plan, content_hash)
         if entry is None:
@@ -72,7 +91,7 @@ class Account:
         return self._charge(entry, entry.number)
 
     def _enter(self, transaction: Transaction, plan: Plan, content_hash: str) -> tuple[Dataset, Fraction, Entry | None]:
-        """The data set before the run, its total with it, and the entry that was added; None where it does not fit."""
+        """The data set before the run, its total with the run, and the entry added; None where the run does not fit."""
         now = self.ledger.journal.dataset(transaction, self.dataset.name)
         if not now.same_terms(self.dataset):
             raise LedgerError(f"{self.ledger.place} was exchanged for another one during the run. Nothing was charged.")
@@ -97,11 +116,21 @@ class Account:
         return now, total, entry
 
     def released(self, charge: Charge, result: Result) -> Charge:
-        """Record that a run was completed, with a hash of its values."""
+        """Record that the run was completed, with a hash of its values.
+
+        Args:
+            charge: the charge that reserved the loss.
+            result: the result of the run.
+        """
         return self._outcome("released", charge, {"released": attrs.evolve(result, charge=charge).fingerprint})
 
     def failed(self, charge: Charge, step: str | None) -> Charge:
-        """Record that a run failed; its charge stands."""
+        """Record that the run failed; its charge stands.
+
+        Args:
+            charge: the charge that reserved the loss.
+            step: the step that failed, where it is known.
+        """
         return self._outcome("failed", charge, {"step": step or ""})
 
     def _outcome(self, kind: str, charge: Charge, content: dict[str, Any]) -> Charge:
@@ -113,25 +142,25 @@ class Account:
         return self._charge(entry, charge.entry)
 
     def _charge(self, entry: Entry, reserved: int) -> Charge:
-        found, state = self.dataset.filter, entry.content
+        limit, state = self.dataset.filter, entry.content
         total = Fraction(state["total"])
         return Charge(
             dataset=self.dataset.name,
             run=self.run,
             entry=reserved,
             head=entry.hash,
-            budget=found.budget,
-            spent=found.spent(total),
-            remaining=found.remaining(total),
+            budget=limit.budget,
+            spent=limit.spent(total),
+            remaining=limit.remaining(total),
             caveat=caveat(state["modelled"], state["runs"]),
         )
 
 
 def _refusal(plan: Plan, dataset: Dataset, total: Fraction) -> BudgetExceeded:
-    """What was asked, what is composed so far, what is left, and how much of this plan would fit."""
+    """The error with the epsilon that was asked for, spent and left, and the budget with which the plan would fit."""
     asked, limit = dataset.filter.epsilon(total), dataset.budget
     remaining, fitting = dataset.remaining, affordable(plan, dataset)
-    many = f"{dataset.runs} earlier run" + ("" if dataset.runs == 1 else "s")
+    runs = f"{dataset.runs} earlier run" + ("" if dataset.runs == 1 else "s")
     if fitting is None:
         advice = "No budget of this plan fits any more."
     else:
@@ -143,7 +172,7 @@ def _refusal(plan: Plan, dataset: Dataset, total: Fraction) -> BudgetExceeded:
     return BudgetExceeded(
         f"with this plan, data set {dataset.name!r} would reach epsilon={format_up(asked)} at "
         f"delta={format_up(limit.delta)}; its budget is epsilon={format_up(limit.epsilon)} "
-        f"(epsilon={format_up(dataset.spent.epsilon)} composed over {many}, "
+        f"(epsilon={format_up(dataset.spent.epsilon)} composed over {runs}, "
         f"{dataset.accountant}; left for another plan: epsilon={format_down(remaining.epsilon)} at the same delta). "
         f"Nothing was charged, read or drawn. {advice}",
         asked=asked,
@@ -157,7 +186,11 @@ def _refusal(plan: Plan, dataset: Dataset, total: Fraction) -> BudgetExceeded:
 def affordable(plan: Plan, dataset: Dataset) -> tuple[float, Budget] | None:
     """The largest scale of a plan's free levels that still fits, and a budget that gives it; None where there is none.
 
-    The budget is in six digits, rounded down, and was tried.
+    The scale is relative to the present levels. The budget has six digits, rounded down, and was checked to fit.
+
+    Args:
+        plan: the calibrated plan.
+        dataset: the data set as it stands.
     """
     free = next((step for step, _ in plan.releases if step.level is None), None)
     if free is None:

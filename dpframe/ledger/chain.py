@@ -1,8 +1,8 @@
-"""Entries of a ledger, each sealed with a hash that covers the one before it.
+"""The hash chain of a ledger: each entry carries a hash that covers the entry before it.
 
 The hash of an entry is SHA-256, or HMAC-SHA-256 where the ledger has a key, of the canonical JSON of its number, data
-set, kind, content and the hash before it. Whoever knows the hash of an entry can tell whether anything up to it was
-changed, left out, put in or reordered.
+set, kind, content and the previous hash. Knowing the hash of an entry is enough to detect whether any entry up to it
+was changed, removed, inserted or reordered.
 """
 
 from __future__ import annotations
@@ -19,36 +19,40 @@ import attrs
 from dpframe.errors import LedgerError
 
 FORMAT = 1
-"""The format of new entries. That of a ledger is the format of its last entry."""
+"""The format of new entries. The format of a ledger is that of its last entry."""
 
 UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
-"""For each older format, how its content is read as the next one. Stored entries are never rewritten."""
+"""For each older format, a function that converts content to the next one. Stored entries are never rewritten."""
 
-START = "0" * 64  # in place of the hash before the first entry
+START = "0" * 64  # the previous hash of the first entry
 SHORTEST_KEY = 16
 
 
 def canonical(content: Any) -> str:
-    """JSON with one spelling: sorted keys, no spaces, ASCII, the shortest digits of every double."""
+    """Canonical JSON: sorted keys, no spaces, ASCII, the shortest digits of every double.
+
+    Args:
+        content: plain data.
+    """
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
 def now() -> str:
-    """The time by the system's clock, in a form that sorts."""
+    """The time of the system clock in UTC, in a form that sorts."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 @attrs.frozen(kw_only=True)
 class Entry:
-    """One line of a ledger, as it is stored.
+    """One entry of a ledger, as it is stored.
 
     Args:
-        number: its place, from 1.
-        dataset: whose it is; empty for the first entry, which is about the ledger itself.
+        number: its position, from 1.
+        dataset: the data set that it is about; empty for the first entry, which is about the ledger itself.
         kind: "created", "dataset", "reserved", "released" or "failed".
         body: its content as canonical JSON.
         previous: the hash of the entry before it.
-        hash: its own.
+        hash: its own hash.
     """
 
     number: int
@@ -60,14 +64,18 @@ class Entry:
 
     @classmethod
     def of(cls, row: tuple[Any, ...]) -> Entry:
-        """From a stored row, in the order of the fields."""
+        """The entry of a stored row.
+
+        Args:
+            row: the values of the columns, in the order of the fields.
+        """
         if not isinstance(row[0], int) or not all(isinstance(value, str) for value in row[1:]):
             raise LedgerError(f"entry {row[0]!r} holds something other than text: the ledger was changed or damaged.")
         return cls(**dict(zip(attrs.fields_dict(cls), row, strict=True)))
 
     @property
     def content(self) -> dict[str, Any]:
-        """The content in the present format."""
+        """The content, converted to the current format."""
         content = self.stored
         while (version := content["format"]) != FORMAT:
             if version > FORMAT:
@@ -96,29 +104,45 @@ class Entry:
 
     @property
     def row(self) -> tuple[Any, ...]:
+        """The values of the columns, in the order of the fields."""
         return attrs.astuple(self)
 
 
 @attrs.frozen(kw_only=True)
 class Chain:
-    """Seals entries and checks seals, with a key or without."""
+    """Computes and checks the hashes of entries, with a key or without.
+
+    Args:
+        key: the key of HMAC-SHA-256; None for plain SHA-256.
+    """
 
     key: bytes | None = attrs.field(default=None, repr=False)
 
     @classmethod
     def keyed(cls, key: bytes | str | None) -> Chain:
-        """A chain with a key as users give it."""
-        found = key.encode() if isinstance(key, str) else key
-        if found is not None and (not isinstance(found, bytes) or len(found) < SHORTEST_KEY):
+        """The chain for a key as users give it; raises LedgerError where the key is too short.
+
+        Args:
+            key: bytes, a text, or None.
+        """
+        secret = key.encode() if isinstance(key, str) else key
+        if secret is not None and (not isinstance(secret, bytes) or len(secret) < SHORTEST_KEY):
             raise LedgerError(
                 f"the key of a ledger must be at least {SHORTEST_KEY} bytes; this one is "
-                f"{'shorter' if isinstance(found, bytes) else 'a ' + type(found).__name__}. Use, for example, "
+                f"{'shorter' if isinstance(secret, bytes) else 'a ' + type(secret).__name__}. Use, for example, "
                 "secrets.token_hex(32)."
             )
-        return cls(key=found)
+        return cls(key=secret)
 
     def seal(self, before: Entry | None, *, dataset: str, kind: str, content: Mapping[str, Any]) -> Entry:
-        """The entry that follows another one."""
+        """The next entry, with its hash.
+
+        Args:
+            before: the last entry; None for the first one.
+            dataset: the data set that it is about.
+            kind: what happened.
+            content: its content, without the format.
+        """
         entry = Entry(
             number=1 if before is None else before.number + 1,
             dataset=dataset,
@@ -130,11 +154,15 @@ class Chain:
         return attrs.evolve(entry, hash=self._digest(entry))
 
     def check(self, entry: Entry) -> Entry:
-        """The entry, if its hash is right."""
+        """The entry itself; raises LedgerError where its hash is wrong.
+
+        Args:
+            entry: an entry as it was stored.
+        """
         if not hmac.compare_digest(self._digest(entry).encode(), entry.hash.encode()):
-            told = "the key is another one, or the entry" if self.key is not None else "the entry"
+            cause = "the key is another one, or the entry" if self.key is not None else "the entry"
             raise LedgerError(
-                f"the hash of entry {entry.number} is not that of its content: {told} was changed. Nothing was "
+                f"the hash of entry {entry.number} is not that of its content: {cause} was changed. Nothing was "
                 "charged. Compare the ledger with a copy, and ledger.verify() with a head that you noted."
             )
         return entry

@@ -1,4 +1,4 @@
-"""A data set of a ledger: the terms that were fixed when it was added, and what was spent since."""
+"""A data set of a ledger: the terms that were fixed when it was added, and what has been spent since."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ LONGEST_NAME = 200
 
 
 def check_name(name: Any) -> str:
-    """A name that looks the same only to itself."""
+    """The name itself; raises PlanError unless it is printable, trimmed, of moderate length and in NFC.
+
+    Args:
+        name: the name of a data set.
+    """
     if (
         not isinstance(name, str)
         or not 0 < len(name) <= LONGEST_NAME
@@ -36,23 +40,28 @@ def check_name(name: Any) -> str:
 
 
 def same_name(name: str) -> str:
-    """What names that people would mix up have in common."""
+    """The form in which names that differ only in case or width are equal.
+
+    Args:
+        name: the name of a data set.
+    """
     return unicodedata.normalize("NFKC", name).casefold()
 
 
 @attrs.frozen(kw_only=True)
 class Dataset(Exportable):
-    """A data set as it stands.
+    """A data set at one moment: its terms and what has been spent.
 
     Args:
         name: its name in the ledger.
-        neighbors: the neighbouring relation that every plan must have.
-        contributions: the most rows that one person has; plans must say the same.
-        person: the column of ids that plans must enforce it by; None where it is a promise.
-        runs: how many runs were charged.
-        modelled: how many of them have releases that are private under a model only, which no figure here includes.
-        total: the exact sum of their costs, in the accountant's own measure.
+        neighbors: the neighboring relation that every plan must have.
+        contributions: the most rows that one person has; plans must declare the same number.
+        person: the column of ids by which plans must enforce that number; None where it is a promise.
+        runs: the number of runs charged.
+        modelled: the number of those with releases that are private under a model only; no figure here includes these.
+        total: the exact sum of the costs of all runs, in the additive measure of the accountant.
         entry: the number of its last entry.
+        filter: the privacy filter that decides whether a run still fits.
     """
 
     name: str
@@ -67,7 +76,12 @@ class Dataset(Exportable):
 
     @classmethod
     def of(cls, terms: Entry, last: Entry) -> Dataset:
-        """From the entry that added it and its last one."""
+        """The data set that two of its entries describe.
+
+        Args:
+            terms: the entry that added it.
+            last: its last entry.
+        """
         try:
             fixed, state = terms.content, last.content
             return cls(
@@ -90,7 +104,7 @@ class Dataset(Exportable):
 
     @property
     def filter(self) -> Filter:
-        """What decides whether a run still fits."""
+        """The privacy filter that decides whether a run still fits."""
         return self._filter
 
     @property
@@ -107,9 +121,9 @@ class Dataset(Exportable):
     def spent(self) -> Budget:
         """What all runs so far have spent, as the accountant computes it: epsilon at the data set's delta.
 
-        Releases that are private under a model only are not in it; `caveat` tells whether there are any.
-        Where later runs were chosen by the results of earlier ones, what is guaranteed is the budget; this tells how
-        much of it is used.
+        Releases that are private under a model only are not included; `caveat` reports whether there are any.
+        Where later runs were chosen by the results of earlier ones, the guarantee is the budget; this shows how much
+        of it is used.
         """
         return self._filter.spent(self.total)
 
@@ -117,27 +131,35 @@ class Dataset(Exportable):
     def remaining(self) -> Budget:
         """The largest budget, at the data set's delta, of a plan that would still fit.
 
-        Guarantees do not add up in epsilon: with zcdp and gdp this is more than the budget's epsilon minus `spent`.
+        Epsilon is not additive: with zcdp and gdp this is more than the budget's epsilon minus `spent`.
         """
         return self._filter.remaining(self.total)
 
     @property
     def caveat(self) -> str:
-        """That some runs have no worst-case guarantee, so that all runs together have none; empty where all have."""
+        """A warning that all runs together have no worst-case guarantee, because some have none; empty where all do."""
         return caveat(self.modelled, self.runs)
 
     @property
     def left(self) -> float:
-        """The share of the budget that is left, in the measure that adds up."""
+        """The share of the budget that is left, in the additive measure of the accountant."""
         return max(0.0, 1.0 - float(self.total / self._filter.capacity))
 
     def same_terms(self, other: Dataset) -> bool:
-        """Whether both were added alike, whatever was spent since."""
+        """Whether both have the same name and terms, whatever has been spent since.
+
+        Args:
+            other: another data set.
+        """
         state = {field: getattr(other, field) for field in ("runs", "modelled", "total", "entry")}
         return attrs.evolve(self, **state) == other
 
     def check_rows(self, rows: Rows) -> None:
-        """Raise PlanError where a plan promises something else."""
+        """Raise PlanError where the promise of a plan differs from the terms of the data set.
+
+        Args:
+            rows: the promise of the plan.
+        """
         for field, asked, fixed in (
             ("neighbors", rows.neighbors, self.neighbors),
             ("contributions", rows.contributions, self.contributions),
@@ -150,7 +172,7 @@ class Dataset(Exportable):
                 )
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """The terms and what has been spent, as plain data."""
         return {
             "name": self.name,
             "budget": attrs.asdict(self.budget),
@@ -169,7 +191,11 @@ class Dataset(Exportable):
 
 
 def caveat(modelled: int, runs: int) -> str:
-    """What has to be said beside the sum over runs where some of them rest on a model.
+    """The warning, for reports of a sum over runs, that some runs rest on a model of the data; empty where none does.
+
+    Args:
+        modelled: the number of runs that rest on a model.
+        runs: the number of all runs.
 
     >>> caveat(0, 3), caveat(2, 3)
     ('', 'not a worst-case guarantee: 2 of 3 runs rest on a model of the data, which no sum includes')
@@ -180,8 +206,16 @@ def caveat(modelled: int, runs: int) -> str:
 
 
 def terms(budget: Any, neighbors: Any, accountant: str | None, contributions: Any, person: Any) -> dict[str, Any]:
-    """The content of the entry that adds a data set; raises PlanError where the terms make no sense."""
-    if type(budget) is not Budget:  # not what was spent under a model, which says more
+    """The content of the entry that adds a data set; raises PlanError where the terms are not valid.
+
+    Args:
+        budget: what all runs together may spend.
+        neighbors: the neighboring relation.
+        accountant: the accountant that composes the runs; None for the default.
+        contributions: the most rows that one person has.
+        person: the column of ids by which plans enforce that number; None where it is a promise.
+    """
+    if type(budget) is not Budget:  # a ModelBudget states what was spent
         raise PlanError(f"budget must be a dp.Budget; got {type(budget).__name__}.")
     if neighbors not in NEIGHBORS:
         raise PlanError(f"neighbors must be one of {', '.join(map(repr, NEIGHBORS))}; got {neighbors!r}.")

@@ -1,7 +1,7 @@
-"""Privacy filters: which runs still fit, when each run may be chosen by the results of those before.
+"""Privacy filters: they decide which runs still fit where each run may depend on the results of earlier ones.
 
-A filter adds up one number per loss and stops before a limit that was fixed in advance. That this is enough even though
-later losses depend on earlier results is a theorem for each of the numbers here:
+A filter adds up one number per loss and stops before a limit that was fixed in advance. For each of the numbers here it
+is a theorem that this suffices even though later losses depend on earlier results:
 
 * "pure": Σ epsilon (Rogers, Roth, Ullman and Vadhan 2016);
 * "zcdp": Σ rho (Feldman and Zrnic 2021 for each Rényi order, hence for all of them at once; Lécuyer 2021);
@@ -29,22 +29,22 @@ from dpframe.spec.budget import Budget
 ACCOUNTANTS: dict[str, ScalarAccountant] = {
     each.name: each for each in (PureAccountant(), ZcdpAccountant(), GaussianAccountant())
 }
-"""The accountants of this package itself, whatever plugins are installed: the theorems are about these."""
+"""The accountants of the core, whatever plugins are installed: the theorems are about these."""
 
-BELOW = 1 - 1e-9  # what is said to be left is so much smaller than it is, for the rounding of a calibration
+BELOW = 1 - 1e-9  # the remaining epsilon is reported smaller by this factor, to absorb the rounding of a calibration
 
 
 @attrs.frozen(kw_only=True)
 class Filter:
-    """The limit of a data set.
+    """The privacy filter of a data set.
 
-    The rule is that the accountant, asked for the total after a run, must answer an epsilon within the budget. Its
-    answers are never below the true epsilon, which grows with the total; so every total that passes lies below one
-    number that the budget alone determines, as the theorems ask.
+    A run is accepted if the accountant's epsilon for the total after it is within the budget. That epsilon is never
+    below the true one, which grows with the total; so every accepted total lies below one number that the budget alone
+    determines, as the theorems require.
 
     Args:
         budget: what all runs together may spend.
-        accountant: how they are composed.
+        accountant: the accountant that composes them.
         capacity: a total that meets the budget from below, to about 1e-13.
     """
 
@@ -54,7 +54,12 @@ class Filter:
 
     @classmethod
     def of(cls, budget: Budget, accountant: str) -> Filter:
-        """The filter of a new data set; raises PlanError where there is none."""
+        """The filter of a new data set; raises PlanError where there is none.
+
+        Args:
+            budget: what all runs together may spend.
+            accountant: the name of the accountant.
+        """
         if accountant not in ACCOUNTANTS:
             raise PlanError(
                 f"the accountant of a data set must be one of {', '.join(map(repr, ACCOUNTANTS))}; got {accountant!r}. "
@@ -69,26 +74,47 @@ class Filter:
 
     @classmethod
     def default(cls, budget: Budget) -> str:
-        """The accountant where none is named: the one that composes most, with this delta."""
+        """The default accountant: the one that accepts the most kinds of loss at this delta.
+
+        Args:
+            budget: the budget of the data set.
+        """
         return ZcdpAccountant.name if budget.delta > 0.0 else PureAccountant.name
 
     def fits(self, total: Fraction) -> bool:
-        """Whether runs that add up to this are within the budget."""
+        """Whether runs that add up to this total are within the budget.
+
+        Args:
+            total: the sum of the costs of all runs.
+        """
         if total <= self.capacity:
             return True
         return total <= 2 * self.capacity and self.epsilon(total) <= self.budget.epsilon
 
     def epsilon(self, total: Fraction) -> float:
-        """The epsilon of a total at the budget's delta; that of the budget where only rounding is above it."""
-        found = self.accountant.epsilon_of(total, self.budget.delta)
-        return min(found, self.budget.epsilon) if total <= self.capacity else found
+        """The epsilon of a total at the budget's delta; capped at the budget's up to the capacity, where only rounding
+        can exceed it.
+
+        Args:
+            total: the sum of the costs of all runs.
+        """
+        epsilon = self.accountant.epsilon_of(total, self.budget.delta)
+        return min(epsilon, self.budget.epsilon) if total <= self.capacity else epsilon
 
     def spent(self, total: Fraction) -> Budget:
-        """What a total amounts to."""
+        """The epsilon and delta of a total.
+
+        Args:
+            total: the sum of the costs of all runs.
+        """
         return Budget(epsilon=self.epsilon(total), delta=self.budget.delta)
 
     def remaining(self, total: Fraction) -> Budget:
-        """What a further plan at the same delta may cost."""
+        """The largest budget, at the same delta, of a plan that still fits.
+
+        Args:
+            total: the sum of the costs of all runs so far.
+        """
         if total == 0:
             return self.budget
         left = max(Fraction(0), self.capacity - total)
@@ -111,17 +137,30 @@ CORE: dict[str, Any] = {name: getattr(known, name) for name in known.__all__ if 
 
 
 def worst_case(losses: Sequence[PrivacyLoss]) -> list[PrivacyLoss]:
-    """The losses that are added up: those that hold whatever the data is."""
+    """The losses that are added up: those that hold for every data set.
+
+    Args:
+        losses: the losses of a run.
+    """
     return [loss for loss in losses if not isinstance(loss, ModelBased)]
 
 
 def rests_on_a_model(losses: Sequence[PrivacyLoss]) -> bool:
-    """Whether some of them are left out of that sum."""
+    """Whether some losses rest on a model of the data, so that `worst_case` leaves them out.
+
+    Args:
+        losses: the losses of a run.
+    """
     return any(isinstance(loss, ModelBased) for loss in losses)
 
 
 def written(loss: PrivacyLoss, accountant: ScalarAccountant) -> dict[str, Any]:
-    """A loss as plain data; one of a third party by what it implies and costs here."""
+    """A loss as plain data; a loss of a plugin is written as a core loss that it implies at the same cost.
+
+    Args:
+        loss: the loss.
+        accountant: the accountant of the data set, which defines the cost.
+    """
     if isinstance(loss, ModelBased):
         return {
             "loss": "ModelBased",
@@ -139,10 +178,14 @@ def written(loss: PrivacyLoss, accountant: ScalarAccountant) -> dict[str, Any]:
 
 
 def read(content: dict[str, Any]) -> PrivacyLoss:
-    """The loss again."""
+    """The loss that `written` wrote.
+
+    Args:
+        content: the loss as plain data.
+    """
     fields = dict(content)
     cls = CORE[fields.pop("loss")]
     if cls is ModelBased:
         return ModelBased(loss=read(fields["of"]), model=fields["model"], failure=fields["failure"])
-    found: PrivacyLoss = cls(**fields)
-    return found
+    loss: PrivacyLoss = cls(**fields)
+    return loss

@@ -1,4 +1,4 @@
-"""Entries of a ledger, read and added within transactions: what a ledger and an account both need."""
+"""The journal of a ledger: its entries, read and added within transactions."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from dpframe.ledger.dataset import Dataset
 from dpframe.ledger.store import Store, Transaction
 
 TOLERANCE = timedelta(minutes=5)
-"""How far the clock may lie behind the last entry: clocks of several machines differ a little."""
+"""How far the clock may be behind the time of the last entry, since the clocks of several machines differ."""
 
 
 @attrs.frozen(repr=False)
 class Journal:
-    """The entries of one ledger, each of which is checked against the chain when it is read.
+    """The entries of one ledger. Those that a charge depends on are checked against the hash chain when they are read.
 
     Args:
-        store: where they are kept.
-        chain: what seals and checks them.
+        store: the file or database that holds them.
+        chain: computes and checks their hashes.
     """
 
     store: Store
@@ -33,7 +33,7 @@ class Journal:
 
     @property
     def place(self) -> str:
-        """Where the ledger is, without a password."""
+        """The path or URL of the ledger, without a password."""
         return self.store.place
 
     def create(self) -> None:
@@ -57,7 +57,7 @@ class Journal:
             yield transaction
 
     def _check_ends(self, transaction: Transaction) -> None:
-        """The first and the last entry: that this is a ledger, in a known format, with this key."""
+        """Check by the first and the last entry that this is a ledger with this key in a known format."""
         first = transaction.first("")
         if first is None or (first.number, first.kind) != (1, "created"):
             raise LedgerError(f"{self.place} is not a ledger: it has no first entry.")
@@ -70,17 +70,30 @@ class Journal:
         _ = self.last(transaction).content
 
     def last(self, transaction: Transaction) -> Entry:
-        """The last entry."""
+        """The last entry, checked.
+
+        Args:
+            transaction: the transaction that reads it.
+        """
         last = transaction.last()
         assert last is not None  # there is a first one
         return self.chain.check(last)
 
     def names(self, transaction: Transaction) -> list[str]:
-        """The names of all data sets."""
+        """The names of all data sets.
+
+        Args:
+            transaction: the transaction that reads them.
+        """
         return [entry.dataset for entry in transaction.entries("WHERE kind = 'dataset'")]
 
     def dataset(self, transaction: Transaction, name: str) -> Dataset:
-        """A data set as it stands."""
+        """A data set as it stands; raises LedgerError where there is none of this name.
+
+        Args:
+            transaction: the transaction that reads it.
+            name: its name.
+        """
         possible = isinstance(name, str) and name != "" and name.isprintable()
         fixed, last = (transaction.first(name), transaction.last(name)) if possible else (None, None)
         if fixed is None or last is None:
@@ -92,9 +105,14 @@ class Journal:
     def append(
         self, transaction: Transaction, *, dataset: str, kind: str, content: Mapping[str, Any], timed: bool = True
     ) -> Entry:
-        """Add an entry with the time; refused where the clock has gone backwards.
+        """Add an entry with the time; raises LedgerError where the clock has gone backwards.
 
-        One that is not timed repeats the time of the entry before: how long a run took may depend on the data.
+        Args:
+            transaction: the transaction that writes it.
+            dataset: the data set that it is about.
+            kind: what happened.
+            content: its content, without the time.
+            timed: False to repeat the time of the entry before, because the duration of a run may depend on the data.
         """
         last = self.last(transaction)
         before = last.content["time"]

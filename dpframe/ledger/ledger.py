@@ -1,4 +1,4 @@
-"""The ledger as users see it."""
+"""The public interface of a ledger."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ if TYPE_CHECKING:
 
 @attrs.frozen(repr=False)
 class Ledger(Printable, Exportable):
-    """The budgets of data sets and everything that was spent from them. Made by `create` and `open`.
+    """The budgets of data sets and all charges to them. Use `create` or `open` to make one.
 
     ``plan.run(data, ledger=..., dataset=...)`` reserves the whole loss of a run here before anything is read, and
-    records the outcome. Printing a ledger shows what is left of every data set.
+    records the outcome. Printing a ledger shows what is left of the budget of every data set.
 
     Guarantee:
         All runs charged to a data set, however later ones depend on the results of earlier ones, are together
-        (epsilon, delta)-differentially private with the budget of the data set, under its neighbouring relation.
-        Losses that hold only under a model of the data are recorded apart and are not part of this.
+        (epsilon, delta)-differentially private with the budget of the data set, under its neighboring relation.
+        Losses that hold only under a model of the data are recorded separately and are not part of this.
     """
 
     journal: Journal
 
     @classmethod
     def create(cls, target: str | Path, *, key: bytes | str | None = None, exist_ok: bool = False) -> Ledger:
-        """A new, empty ledger.
+        """Create a new, empty ledger.
 
         Args:
             target: the path of a file that does not exist yet, or a ``postgresql://`` URL.
-            key: at least 16 secret bytes. Entries are then sealed with HMAC-SHA-256: without the key nobody can write
+            key: at least 16 secret bytes. The hashes of entries are then HMAC-SHA-256: without the key nobody can write
                 an entry, nor check one.
-            exist_ok: open the ledger that is there already, instead of refusing.
+            exist_ok: open a ledger that exists already, instead of raising LedgerExists.
         """
         journal = Journal(open_store(target), Chain.keyed(key))
         try:
@@ -60,10 +60,10 @@ class Ledger(Printable, Exportable):
 
     @classmethod
     def open(cls, target: str | Path | Ledger, *, key: bytes | str | None = None) -> Ledger:
-        """An existing ledger; raises LedgerError where it is none, has another key, or a format that is not known.
+        """Open an existing ledger; raises LedgerError where it is none, has another key, or has an unknown format.
 
         Args:
-            target: the path of its file, or its ``postgresql://`` URL.
+            target: the path of its file, its ``postgresql://`` URL, or a `Ledger`, which is returned.
             key: its key, if it has one.
         """
         if isinstance(target, Ledger):
@@ -82,15 +82,15 @@ class Ledger(Printable, Exportable):
         contributions: int = 1,
         person: str | None = None,
     ) -> Dataset:
-        """Add a data set. Its terms are fixed for ever.
+        """Add a data set. Its terms can never be changed.
 
         Args:
-            name: what runs call it. Names that differ in case or width only are refused.
+            name: its name in runs. A name that differs from an existing one only in case or width is refused.
             budget: what all runs together may spend.
             neighbors: "add-remove" or "replace", as in `dp.Rows`.
-            accountant: "zcdp", "gdp" (Gaussian releases only) or "pure"; unless said, "zcdp", or "pure" with delta=0.
+            accountant: "zcdp", "gdp" (Gaussian releases only) or "pure"; by default "zcdp", or "pure" with delta=0.
             contributions: the most rows that one person has, as in `dp.Rows`.
-            person: the column of ids that every plan enforces this by, as in `dp.Rows`; unless said, it is a promise.
+            person: the column of ids by which every plan enforces this, as in `dp.Rows`; by default it is a promise.
         """
         content = terms(budget, neighbors, accountant, contributions, person)
         check_name(name)
@@ -108,13 +108,13 @@ class Ledger(Printable, Exportable):
 
     @property
     def place(self) -> str:
-        """Where it is, without a password."""
+        """The path or URL of the ledger, without a password."""
         return self.journal.place
 
     @property
     def head(self) -> str:
-        """The hash of the last entry. Whoever notes it can tell later that nothing up to it was changed or is missing:
-        see `verify`."""
+        """The hash of the last entry. Note it: `verify` detects later whether anything up to it was changed or is
+        missing."""
         with self.journal.reading() as transaction:
             return self.journal.last(transaction).hash
 
@@ -129,18 +129,26 @@ class Ledger(Printable, Exportable):
             return self.journal.last(transaction).hash, datasets
 
     def dataset(self, name: str) -> Dataset:
-        """One data set as it stands: its terms, `spent` and `remaining`."""
+        """One data set as it stands: its terms, `spent` and `remaining`.
+
+        Args:
+            name: its name.
+        """
         with self.journal.reading() as transaction:
             return self.journal.dataset(transaction, name)
 
     def show(self) -> None:
-        """Print every data set with a bar of what is left of it, as ``print(ledger)`` does, in style on a terminal."""
+        """Print every data set with a bar of what is left of its budget: like ``print(ledger)``, but styled."""
         from rich.console import Console
 
         Console(highlight=False).print(self)
 
     def history(self, dataset: str | None = None) -> History:
-        """All entries, or those of one data set, in order."""
+        """All entries, or those of one data set, in order.
+
+        Args:
+            dataset: the name of the data set; all by default.
+        """
         from dpframe.ledger.render import History
 
         with self.journal.reading() as transaction:
@@ -150,11 +158,11 @@ class Ledger(Printable, Exportable):
             return History(entries=tuple(transaction.entries("WHERE dataset = ?", dataset)))
 
     def verify(self, *, head: str | None = None) -> Verified:
-        """Recompute everything: hashes, numbers, sums and limits; raises LedgerError for what is not right.
+        """Recompute all hashes, entry numbers, sums and limits; raises LedgerError where something is wrong.
 
         Args:
-            head: the hash of an entry that you noted, as every run prints it. Without it, entries missing from the end
-                cannot be noticed, nor, in a ledger without a key, that all of it was written anew.
+            head: the hash of an entry that you noted, as every run prints it. Without it, verification cannot detect
+                that entries are missing from the end, nor, in a ledger without a key, that all of it was rewritten.
         """
         from dpframe.ledger.verify import verify
 
@@ -164,7 +172,11 @@ class Ledger(Printable, Exportable):
             return verify(transaction, self.journal.chain, head)
 
     def covers(self, result: Result) -> bool:
-        """Whether a result was charged here, and holds exactly the values whose hash was recorded."""
+        """Whether a result was charged here and has exactly the values whose hash was recorded.
+
+        Args:
+            result: the result of a run.
+        """
         charge = result.charge
         if charge is None:
             return False
@@ -182,6 +194,6 @@ class Ledger(Printable, Exportable):
         return render_ledger(self.place, *self._state())
 
     def to_dict(self) -> dict[str, Any]:
-        """Where it is, its head and all data sets as plain data."""
+        """The path or URL of the ledger, its head and all data sets, as plain data."""
         head, datasets = self._state()
         return {"ledger": self.place, "head": head, "datasets": [each.to_dict() for each in datasets]}

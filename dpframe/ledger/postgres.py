@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import psycopg
 
 UNREADABLE = "a database whose URL cannot be read (write @, / and % in a password as %40, %2F and %25)"
-LOCK = 0x6470_6672_616D_6500  # a number of our own among the advisory locks of the database
+LOCK = 0x6470_6672_616D_6500  # the key of the advisory lock: "dpframe" in ASCII
 
 SCHEMA = f"""
 CREATE TABLE {TABLE} (
@@ -32,11 +32,15 @@ CREATE TRIGGER {TABLE}_append BEFORE UPDATE OR DELETE OR TRUNCATE ON {TABLE} EXE
 
 @attrs.frozen(kw_only=True)
 class PostgresStore(Store):
-    """A ledger in a table of a database; the user needs no more than SELECT and INSERT on it once it exists.
+    """A ledger in a table of a database; once it exists, the user needs only SELECT and INSERT on it.
 
-    Writers wait for one another at an advisory lock that ends with their transaction, so that there is one lock and no
-    deadlock, and each sees what the one before has committed. Commits wait until they are on disk, whatever the
-    database's own synchronous_commit is; a server that runs with fsync=off promises nothing.
+    Every writer takes one advisory lock for the time of its transaction, so there is no deadlock, and each sees what
+    the one before has committed. A commit returns once it is on disk, whatever synchronous_commit is set to in the
+    database; a server with fsync=off guarantees nothing.
+
+    Args:
+        url: the ``postgresql://`` URL of the database.
+        patience: the most seconds to wait for a connection or for the lock.
     """
 
     url: str = attrs.field(repr=False)
@@ -58,7 +62,7 @@ class PostgresStore(Store):
         except psycopg.Error:
             return UNREADABLE
         place = f"{parts.get('host', '')}/{parts.get('dbname', '')}"
-        return UNREADABLE if "@" in place else f"postgresql://{place}"  # part of a password with @ or / in it
+        return UNREADABLE if "@" in place else f"postgresql://{place}"  # it contains part of a password with @ or /
 
     @contextmanager
     def create(self) -> Iterator[Transaction]:
@@ -89,7 +93,7 @@ class PostgresStore(Store):
 
     @contextmanager
     def _connection(self) -> Iterator[psycopg.Connection[Any]]:
-        """A connection in a transaction, which is committed at the end or rolled back; errors in words."""
+        """A connection in a transaction, committed or rolled back at the end; its errors become LedgerErrors."""
         import psycopg
 
         state = "Nothing was charged."
@@ -113,7 +117,7 @@ class PostgresStore(Store):
         except (psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.InsufficientPrivilege):
             raise LedgerError(f"the ledger in {self.place} cannot be written by this user. {state}") from None
         except psycopg.Error as error:
-            cause = None if self.place == UNREADABLE else error  # whose words may hold a password
+            cause = None if self.place == UNREADABLE else error  # its message may contain a password
             raise LedgerError(f"the ledger in {self.place} cannot be used ({type(error).__name__}). {state}") from cause
 
 
@@ -130,4 +134,4 @@ class _PostgresTransaction(Transaction):
         self.connection.execute(query, entry.row)
 
     def check(self) -> None:
-        """The database looks after its own pages."""
+        """Nothing to check: the database checks its own pages."""

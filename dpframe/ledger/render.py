@@ -1,4 +1,4 @@
-"""Ledgers for people."""
+"""Reports of ledgers, their history and their verification."""
 
 from __future__ import annotations
 
@@ -21,11 +21,17 @@ if TYPE_CHECKING:
 
     from dpframe.ledger.verify import Verified
 
-WIDTH = 24  # characters of a bar
+WIDTH = 24  # of a bar, in characters
 
 
 def render_ledger(place: str, head: str, datasets: Sequence[Dataset]) -> RenderableType:
-    """Every data set with what is left of it."""
+    """The report of a ledger: every data set with what is left of its budget.
+
+    Args:
+        place: the path or URL of the ledger.
+        head: the hash of its last entry.
+        datasets: all data sets.
+    """
     from rich.console import Group
     from rich.text import Text
 
@@ -42,7 +48,11 @@ def _by(person: str | None) -> str:
 
 
 def described(dataset: Dataset) -> dict[str, str]:
-    """A data set in words."""
+    """The labels and texts that describe a data set.
+
+    Args:
+        dataset: the data set.
+    """
     runs, rows = counted(dataset.runs, "run"), counted(dataset.contributions, "row")
     return {
         "Left": bar(dataset.left),
@@ -55,7 +65,11 @@ def described(dataset: Dataset) -> dict[str, str]:
 
 
 def counted(number: int, what: str) -> str:
-    """So many of something.
+    """A number with its noun.
+
+    Args:
+        number: the number.
+        what: the noun in the singular.
 
     >>> counted(1, "run"), counted(2, "run")
     ('1 run', '2 runs')
@@ -66,6 +80,9 @@ def counted(number: int, what: str) -> str:
 def bar(share: float) -> str:
     """A share as a bar and a percentage, rounded down.
 
+    Args:
+        share: from 0 to 1.
+
     >>> bar(0.5)
     '████████████░░░░░░░░░░░░ 50 %'
     """
@@ -75,7 +92,11 @@ def bar(share: float) -> str:
 
 @attrs.frozen(kw_only=True, repr=False)
 class History(Printable, Exportable, Sequence[Entry]):
-    """Entries of a ledger, in order."""
+    """Entries of a ledger, in order.
+
+    Args:
+        entries: the entries.
+    """
 
     entries: tuple[Entry, ...]
 
@@ -92,7 +113,7 @@ class History(Printable, Exportable, Sequence[Entry]):
         return len(self.entries)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """The entries as plain data."""
         return {"entries": [{**attrs.asdict(entry), "body": entry.stored} for entry in self.entries]}
 
     def __rich__(self) -> RenderableType:
@@ -135,7 +156,11 @@ def _details(kind: str, content: dict[str, Any]) -> str:
 
 
 def render_verified(verified: Verified) -> RenderableType:
-    """What was checked, and what could not be."""
+    """The report of a verification: what was checked, and what could not be.
+
+    Args:
+        verified: the outcome of the verification.
+    """
     checked = "found among the entries" if verified.known else "none given: entries missing at the end go unnoticed"
     return pairs(
         {

@@ -1,4 +1,4 @@
-"""A ledger in one file."""
+"""A ledger in one SQLite file."""
 
 from __future__ import annotations
 
@@ -30,21 +30,25 @@ SCHEMA = (
 
 
 _ALONE = threading.RLock()
-"""Held while this process has a connection to a file, and by whoever forks it: what SQLite knows of locks would be
-copied into the new process, which does not have them."""
+"""Held while this process has a connection to a file, and during a fork: a child would inherit SQLite's record of locks
+that it does not hold."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_ALONE.acquire, after_in_parent=_ALONE.release, after_in_child=_ALONE.release)
 
 
 @attrs.frozen(kw_only=True)
 class SqliteStore(Store):
-    """A ledger in one file, through the standard library.
+    """A ledger in one file, through the sqlite3 module of the standard library.
 
-    With a rollback journal and synchronous=EXTRA a commit returns once it is on disk. What a crash leaves in the
-    journal beside the file, the next one who opens it undoes. Locks are held for the time of a transaction only. With a
-    write-ahead log they would be needed for as long as a connection is open, and be lost without a sign in a process
-    that forks, or opens and closes the file itself: then two processes write past one another. The journal is kept
-    between transactions, since making and deleting one takes longer than a charge.
+    With a rollback journal and synchronous=EXTRA a commit returns once it is on disk. After a crash, the next process
+    that opens the file rolls back the transaction in its journal. Locks are held only during a transaction. A
+    write-ahead log would need them for as long as a connection is open, and a process that forks, or opens and closes
+    the file itself, would lose them silently, so that two processes could overwrite each other. The journal file is
+    kept between transactions, since creating and deleting one takes longer than a charge.
+
+    Args:
+        path: the path of the file.
+        patience: the most seconds to wait for the lock.
     """
 
     path: Path
@@ -69,17 +73,21 @@ class SqliteStore(Store):
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
-        with self._errors(), self._connection("rw") as connection, self._transaction(connection, "BEGIN") as found:
-            yield found
+        with (
+            self._errors(),
+            self._connection("rw") as connection,
+            self._transaction(connection, "BEGIN") as transaction,
+        ):
+            yield transaction
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:
         with (
             self._errors(),
             self._connection("rw") as connection,
-            self._transaction(connection, "BEGIN IMMEDIATE") as found,
+            self._transaction(connection, "BEGIN IMMEDIATE") as transaction,
         ):
-            yield found
+            yield transaction
 
     @contextmanager
     def _connection(self, mode: str) -> Iterator[sqlite3.Connection]:
@@ -127,7 +135,7 @@ class SqliteStore(Store):
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Errors of SQLite in words."""
+        """Turn errors of SQLite into LedgerErrors."""
         import sqlite3
 
         try:
@@ -148,9 +156,9 @@ class _SqliteTransaction(Transaction):
         self.connection.execute(f"INSERT INTO {TABLE} ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", entry.row)
 
     def check(self) -> None:
-        found = [line for (line,) in self.connection.execute("PRAGMA integrity_check")]
-        if found != ["ok"]:
-            raise LedgerError(f"the database file is damaged: {found[0]}.")
+        report = [line for (line,) in self.connection.execute("PRAGMA integrity_check")]
+        if report != ["ok"]:
+            raise LedgerError(f"the database file is damaged: {report[0]}.")
 
 
 MEANINGS = {
@@ -170,5 +178,5 @@ MEANINGS = {
 def _meaning(name: str, message: str) -> str:
     if "no such table" in message:
         return "is not a ledger: it holds other tables, or none. Nothing was charged"
-    found = next((text for code, text in MEANINGS.items() if name.startswith(code)), None)
-    return found or f"cannot be used: {message}. Nothing was charged"
+    meaning = next((text for code, text in MEANINGS.items() if name.startswith(code)), None)
+    return meaning or f"cannot be used: {message}. Nothing was charged"

@@ -1,7 +1,7 @@
-"""Where entries are kept: the interface that `sqlite` and `postgres` implement.
+"""The storage of entries: the interface that `sqlite` and `postgres` implement.
 
-A store holds one table of entries that are only ever added. Every operation opens a connection of its own, so that a
-ledger can be used from several threads and across a fork.
+A store holds one append-only table of entries. Every operation opens its own connection, so that a ledger can be used
+from several threads and across a fork.
 """
 
 from __future__ import annotations
@@ -18,38 +18,61 @@ from dpframe.ledger.chain import Entry
 
 TABLE = "dpframe_ledger"
 COLUMNS = "number, dataset, kind, body, previous, hash"
-PATIENCE = 30.0  # seconds to wait for others who are writing
-UNSURE = "Nothing was read or drawn. Whether the entry was still written is told by the ledger's history."
+PATIENCE = 30.0  # seconds to wait for other writers
+UNSURE = "Nothing was read or drawn. The ledger's history shows whether the entry was still written."
 
 
 class LedgerExists(LedgerError):
-    """There is something where a ledger should be created."""
+    """Raised when something exists where a ledger is to be created."""
 
 
 class Transaction(ABC):
-    """Entries as they are at one moment."""
+    """A transaction: it sees the entries of one moment."""
 
     @abstractmethod
     def rows(self, condition: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        """The stored rows under a condition in SQL, with ? for values."""
+        """The stored rows that meet a condition.
+
+        Args:
+            condition: SQL after the name of the table, with ? for values.
+            values: the values.
+        """
 
     @abstractmethod
     def append(self, entry: Entry) -> None:
-        """Add an entry. It stands once the transaction has ended without an error."""
+        """Add an entry. It is permanent once the transaction has ended without an error.
+
+        Args:
+            entry: the entry, with its hash.
+        """
 
     @abstractmethod
     def check(self) -> None:
         """Raise LedgerError where the store itself is damaged."""
 
     def entries(self, condition: str = "", *values: Any) -> Iterator[Entry]:
-        """Entries in the order of their numbers."""
+        """The entries that meet a condition, in the order of their numbers.
+
+        Args:
+            condition: SQL after the name of the table, with ? for values.
+            values: the values.
+        """
         return map(Entry.of, self.rows(f"{condition} ORDER BY number", *values))
 
     def first(self, dataset: str) -> Entry | None:
+        """The first entry of a data set; None where there is none.
+
+        Args:
+            dataset: the name of the data set; empty for the ledger itself.
+        """
         return self._one("WHERE dataset = ? ORDER BY number LIMIT 1", dataset)
 
     def last(self, dataset: str | None = None) -> Entry | None:
-        """The last entry of all, or of a data set."""
+        """The last entry of all, or of a data set; None where there is none.
+
+        Args:
+            dataset: the name of the data set; all by default.
+        """
         if dataset is None:
             return self._one("ORDER BY number DESC LIMIT 1")
         return self._one("WHERE dataset = ? ORDER BY number DESC LIMIT 1", dataset)
@@ -59,16 +82,16 @@ class Transaction(ABC):
 
 
 class Store(ABC):
-    """A place for one ledger."""
+    """The storage of one ledger."""
 
     @property
     @abstractmethod
     def place(self) -> str:
-        """Its name in messages; holds no password."""
+        """Its path or URL for messages, without a password."""
 
     @abstractmethod
     def create(self) -> AbstractContextManager[Transaction]:
-        """A transaction in which the table is made; LedgerExists where there is one already."""
+        """A transaction that creates the table; raises LedgerExists where there is one already."""
 
     @abstractmethod
     def read(self) -> AbstractContextManager[Transaction]:
@@ -76,11 +99,15 @@ class Store(ABC):
 
     @abstractmethod
     def write(self) -> AbstractContextManager[Transaction]:
-        """A transaction that nobody else writes during; all of it, on disk, when it ends, or nothing of it."""
+        """A transaction during which nobody else writes; all of it is on disk when it ends, or nothing of it."""
 
 
 def open_store(target: str | Path) -> Store:
-    """The store that a path or a URL names."""
+    """The store at a path or URL.
+
+    Args:
+        target: the path of a file, or a ``postgresql://`` URL.
+    """
     if isinstance(target, str) and target.startswith(("postgresql://", "postgres://")):
         from dpframe.ledger.postgres import PostgresStore
 

@@ -1,4 +1,4 @@
-"""Recomputes a ledger from its first entry: hashes, numbers, sums, limits and the course of every run."""
+"""Verification of a ledger from its first entry: hashes, entry numbers, sums, limits and the sequence of each run."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from dpframe.ledger.store import Transaction
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-ROUNDING = 1e-9  # relative; what was computed then and now, here and elsewhere, may differ by the rounding of floats
+ROUNDING = 1e-9  # relative; the same formula may be rounded differently on another machine or by another version
 
 
 @attrs.frozen(kw_only=True, repr=False)
 class Verified(Printable, Exportable):
-    """What was found right.
+    """The outcome of a verification that detected nothing wrong.
 
     Args:
-        entries: how many there are.
-        head: the hash of the last one.
-        datasets: how many data sets there are.
-        runs: how many runs were charged.
-        unfinished: runs whose outcome was not recorded, because they are still going on or were cut short.
-        known: whether a head was given, and found.
+        entries: the number of entries.
+        head: the hash of the last entry.
+        datasets: the number of data sets.
+        runs: the number of runs charged.
+        unfinished: the number of runs without a recorded outcome, because they are still going on or were interrupted.
+        known: whether a head was given and is among the entries.
     """
 
     entries: int
@@ -43,7 +43,7 @@ class Verified(Printable, Exportable):
     known: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """The outcome as plain data."""
         return {"verified": True, **attrs.asdict(self)}
 
     def __rich__(self) -> RenderableType:
@@ -103,7 +103,7 @@ def _check_link(entry: Entry, before: Entry | None, chain: Chain) -> None:
 
 @attrs.define
 class _State:
-    """A data set while its entries are read."""
+    """The state of a data set while entries are read in order."""
 
     terms: Entry
     last: Entry
@@ -114,18 +114,19 @@ class _State:
 
 @attrs.define
 class _Book:
-    """The state of all data sets and runs, entry by entry."""
+    """The state of all data sets and runs while entries are read in order."""
 
     states: dict[str, _State] = attrs.field(factory=dict)
     runs: dict[str, tuple[str, bool]] = attrs.field(factory=dict)
 
     def take(self, entry: Entry) -> None:
+        """Check the next entry and update the state; raises LedgerError where the entry is wrong."""
         content = entry.content
         datetime.fromisoformat(content["time"])
         if canonical(entry.stored) != entry.body:
             raise _wrong(entry, "its content is not in canonical form")
         if (entry.number == 1) != (entry.kind == "created"):
-            raise _wrong(entry, "the first entry, and no other, tells that the ledger was created")
+            raise _wrong(entry, "the first entry, and no other, records that the ledger was created")
         match entry.kind:
             case "created":
                 if entry.dataset or not isinstance(content["keyed"], bool):
@@ -143,11 +144,11 @@ class _Book:
         check_name(entry.dataset)
         if any(same_name(name) == same_name(entry.dataset) for name in self.states):
             raise _wrong(entry, "its data set was there already")
-        found = Dataset.of(entry, entry)
-        if found.total != 0 or found.runs != 0 or found.modelled != 0:
+        added = Dataset.of(entry, entry)
+        if added.total != 0 or added.runs != 0 or added.modelled != 0:
             raise _wrong(entry, "a new data set has spent nothing")
-        reached = found.filter.accountant.epsilon_of(found.filter.capacity, found.budget.delta)
-        if reached > found.budget.epsilon * (1 + ROUNDING):
+        reached = added.filter.accountant.epsilon_of(added.filter.capacity, added.budget.delta)
+        if reached > added.budget.epsilon * (1 + ROUNDING):
             raise _wrong(entry, "its capacity is larger than its budget")
         self.states[entry.dataset] = _State(terms=entry, last=entry, total=Fraction(0), runs=0, modelled=0)
 
@@ -158,15 +159,15 @@ class _Book:
 
     def _reserved(self, entry: Entry, content: dict[str, Any]) -> None:
         state = self._state(entry)
-        found = Dataset.of(state.terms, entry)
+        dataset = Dataset.of(state.terms, entry)
         losses = [read(loss) for parts in content["losses"].values() for loss in parts]
-        cost, again = Fraction(content["cost"]), found.filter.accountant.total(worst_case(losses))
+        cost, recomputed = Fraction(content["cost"]), dataset.filter.accountant.total(worst_case(losses))
         state.total, state.runs = state.total + cost, state.runs + 1
         state.modelled += rests_on_a_model(losses)
-        alike = abs(cost - again) <= again * Fraction(ROUNDING)  # some costs hold a tanh or an exponential
-        if not alike or (state.total, state.runs, state.modelled) != (found.total, found.runs, found.modelled):
+        alike = abs(cost - recomputed) <= recomputed * Fraction(ROUNDING)  # some contain a tanh or an exponential
+        if not alike or (state.total, state.runs, state.modelled) != (dataset.total, dataset.runs, dataset.modelled):
             raise _wrong(entry, "its sums are not those of its losses")
-        if not content["epsilon"] <= found.budget.epsilon or not self._fits(found):
+        if not content["epsilon"] <= dataset.budget.epsilon or not self._fits(dataset):
             raise _wrong(entry, "it exceeds the budget of its data set")
         if content["run"] in self.runs:
             raise _wrong(entry, "its run was charged before")
@@ -174,9 +175,9 @@ class _Book:
         state.last = entry
 
     @staticmethod
-    def _fits(found: Dataset) -> bool:
-        within = found.budget.epsilon * (1 + ROUNDING)
-        return found.total <= found.filter.capacity or found.filter.epsilon(found.total) <= within
+    def _fits(dataset: Dataset) -> bool:
+        within = dataset.budget.epsilon * (1 + ROUNDING)
+        return dataset.total <= dataset.filter.capacity or dataset.filter.epsilon(dataset.total) <= within
 
     def _outcome(self, entry: Entry, content: dict[str, Any]) -> None:
         state = self._state(entry)
