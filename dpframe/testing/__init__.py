@@ -5,8 +5,9 @@ In a plugin's test file one line runs every check that applies::
     from dpframe.testing import conformance
     test_conformance = conformance(LaplaceEigenvalues(k=2))
 
-Each test prints how many checks ran and why others did not, and writes its table as JSON to pytest's cache. The same
-checks can be called one by one; each returns a :class:`Report`.
+Each test prints how many checks passed, failed and were not run, and why, and writes the table of outcomes as JSON to
+pytest's cache. :func:`check_mechanism` and its siblings run the same checks without pytest and return a
+:class:`Report`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ __all__ = [
 
 
 def seeded(seed: int) -> Random:
-    """A repeatable source of randomness for tests of a mechanism; what is drawn from it is not private.
+    """A reproducible random source for tests of a mechanism; a value released with it is not private.
 
     >>> seeded(7).child("moment").gaussian(3.0, 3)
     array([-2,  1,  4])
@@ -56,49 +57,50 @@ def check_mechanism(
     pairs: Iterable[Any] = (),
     without: Iterable[str] = (),
 ) -> Report:
-    """Every check of a mechanism, and of the statistics that it reads.
+    """Run every check of a mechanism, and of the statistics that it reads.
 
     Args:
-        subject: the mechanism with its parameters; inputs are given as values.
-        rows: a promise to check it under, for both relations. Without one: rows of three coordinates and of one, with
-            and without a constant, and columns with a category, as far as it accepts them; three rows per person.
-        epsilon: the claim at delta = 0.01 that its level is solved from. Unless given, 4 where the loss is that of
-            shifted noise, and 1.5 where it is a ratio: there too little noise shows in the fewest releases.
-        trials: releases on either data set in its audits; fewer see less.
-        pairs: data sets (one, other) to audit it on besides the built-in ones.
-        without: names of checks to leave out.
+        subject: the mechanism with its parameters; its inputs are values, not references.
+        rows: a promise to check it under, for both neighboring relations. By default it is checked under each of these
+            that it accepts, with up to three rows per person: rows of three coordinates, with and without a constant
+            coordinate; rows of one coordinate; and columns of which one is a category.
+        epsilon: the claim at delta = 0.01 from which its level is solved. The default is 4 for Gaussian, Laplace and
+            zCDP losses and 1.5 for all others: there too little noise is detected with the fewest releases.
+        trials: releases on each data set of an audited pair; fewer trials give audits of less power.
+        pairs: neighboring data sets (one, other) to audit it on, in addition to the built-in pairs.
+        without: names of checks to skip.
     """
     stage = MechanismStage(subject, promises(subject, rows), epsilon, trials, tuple(pairs))
     return checks.run("mechanism", subject.name, stage, without)
 
 
 def check_statistic(subject: Statistic, *, rows: Rows | None = None, without: Iterable[str] = ()) -> Report:
-    """Every check of a statistic; arguments as for :func:`check_mechanism`."""
+    """Run every check of a statistic; arguments as for :func:`check_mechanism`."""
     return checks.run("statistic", subject.name, StatisticStage(subject, promises(subject, rows)), without)
 
 
 def check_postprocessor(subject: PostProcessor, *, without: Iterable[str] = ()) -> Report:
-    """Every check of a post-processor, whose inputs are given as values."""
+    """Run every check of a post-processor; its inputs are values, not references."""
     stage = postprocessor.PostProcessorStage(subject)
     return checks.run("postprocessor", subject.name, stage, without)
 
 
 def check_accountant(subject: Accountant, *, without: Iterable[str] = ()) -> Report:
-    """Every check of an accountant."""
+    """Run every check of an accountant."""
     return checks.run("accountant", subject.name, accountant.AccountantStage(subject), without)
 
 
 def check_oracle(
     subject: BoundOracle, *, plan: Plan | None = None, draws: int = 400, without: Iterable[str] = ()
 ) -> Report:
-    """Every check of a bound oracle.
+    """Run every check of a bound oracle.
 
     Args:
         subject: the oracle.
-        plan: a plan of one pass with steps that it knows something about, on unit rows of six coordinates; a Gaussian
-            release with its leading components and low-rank part unless given.
-        draws: releases to simulate.
-        without: names of checks to leave out.
+        plan: a plan of one pass with steps that the oracle has bounds for, on rows of norm 1 with six coordinates. The
+            default is a Gaussian release, with leading components and low-rank parts derived from it.
+        draws: the number of releases to simulate.
+        without: names of checks to skip.
     """
     stage = oracle.OracleStage(subject, plan or oracle.usual_plan(), draws)
     return checks.run("bound oracle", subject.name, stage, without)
@@ -114,7 +116,7 @@ _CHECKERS: dict[type, Callable[..., Report]] = {
 
 
 def check(subject: Any, **options: Any) -> Report:
-    """Every check that applies to an object, whatever its role.
+    """Run every check of an object, whatever its role.
 
     >>> from dpframe.postprocess import Eigenvalues
     >>> check(Eigenvalues(of=[[2.0, 0.0], [0.0, 1.0]])).failed

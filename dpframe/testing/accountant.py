@@ -1,9 +1,9 @@
-"""Checks of an accountant: never below the truth, monotone, the same in any order.
+"""Checks of an accountant: never below the truth, monotone, and independent of the order of the losses.
 
-The references are curves epsilon ↦ delta that some mechanism with these losses really has, so that every valid
-accountant is at or above them: one Gaussian of √Σμ²; one Laplace variable; randomised response; the dominating pair of
-the exponential mechanism; and for a zCDP loss the Gaussian mechanism that has it. Compositions of several types are
-convolutions of the laws of their log-likelihood ratios, on a grid and rounded down, hence below the truth.
+Each reference is the privacy curve epsilon ↦ delta of some mechanism with the given losses, so that every valid
+accountant is at or above it: one Gaussian with mu = √Σμ²; one Laplace variable; randomized response; the dominating
+pair of the exponential mechanism; and, for a zCDP loss, the Gaussian mechanism with this loss. Compositions of several
+types are convolutions of the laws of their log-likelihood ratios, rounded down to a grid, hence below the truth.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from dpframe.losses import ZCDP, Approx, BoundedRange, Gaussian, Laplace, ModelB
 from dpframe.testing.checks import Failed, NotRun, check
 
 Curve = Callable[[float], float]
-SLACK = 1e-9  # relative, of the references, which are computed in floats
+SLACK = 1e-9  # relative tolerance, since the references are computed in floats
 DELTAS = (1e-2, 1e-4, 1e-6, 1e-9)
 EPSILONS = (0.1, 0.5, 1.0, 2.0)
 
 
 @attrs.frozen(eq=False)
 class AccountantStage:
-    """An accountant, and mixtures of losses with curves that they cannot be below."""
+    """An accountant under test, and reference curves that it must not be below."""
 
     subject: Accountant
 
     def cases(self) -> list[tuple[Sequence[PrivacyLoss], Curve]]:
-        """The references of losses that the accountant supports."""
-        found = [case for case in references() if all(map(self.subject.supports, case[0]))]
-        if not found:
-            raise NotRun("it supports none of the losses that references exist for")
-        return found
+        """The references whose losses the accountant supports."""
+        supported = [case for case in references() if all(map(self.subject.supports, case[0]))]
+        if not supported:
+            raise NotRun("it supports none of the losses that have references")
+        return supported
 
 
 def references() -> list[tuple[Sequence[PrivacyLoss], Curve]]:
-    """Losses, and the curve of a mechanism that has them."""
+    """Lists of losses, each with the privacy curve of a mechanism that has them."""
     gaussians = ([1e-3], [0.3], [1.0], [5.0], [20.0], [0.2] * 16, [0.05] * 300, [0.1, 0.7, 0.4])
     concentrated = ([0.02], [0.1, 0.3])
     cases: list[tuple[Sequence[PrivacyLoss], Curve]] = [
@@ -66,11 +66,11 @@ def references() -> list[tuple[Sequence[PrivacyLoss], Curve]]:
     return [*cases, *((mixture, _composed(mixture)) for mixture in mixtures)]
 
 
-GRID = 2e-3  # of log-likelihood ratios
+GRID = 2e-3  # spacing of log-likelihood ratios
 
 
 def _composed(losses: Sequence[PrivacyLoss]) -> Curve:
-    """The curve of mechanisms with these losses, one after the other."""
+    """The curve of the composition of mechanisms with these losses, from below."""
     first, weights = 0, np.ones(1)
     for loss in losses:
         start, law = _law(loss)
@@ -84,7 +84,7 @@ def _composed(losses: Sequence[PrivacyLoss]) -> Curve:
 
 
 def _law(loss: PrivacyLoss) -> tuple[int, FloatArray]:
-    """The law of the log-likelihood ratio of a mechanism with this loss, rounded down to the grid: start, weights."""
+    """The law of the log-likelihood ratio of a mechanism with this loss, rounded down to the grid: (start, weights)."""
     from scipy.special import ndtr
 
     if isinstance(loss, Gaussian | ZCDP):
@@ -135,7 +135,7 @@ def _approx(epsilon0: float, delta0: float) -> Curve:
 
 
 def _responses(epsilon0: float, times: int) -> Curve:
-    """Randomised response, repeated: the number of true answers decides."""
+    """Repeated randomized response: the likelihood ratio depends on the number of true answers only."""
     true = 1 / (1 + math.exp(-epsilon0))
     weights = [math.comb(times, k) * true**k * (1 - true) ** (times - k) for k in range(times + 1)]
 
@@ -147,35 +147,35 @@ def _responses(epsilon0: float, times: int) -> Curve:
 
 @check("accountant")
 def never_below_the_truth(stage: AccountantStage) -> str:
-    """Neither epsilon nor delta is below that of a mechanism which has these losses."""
+    """Neither epsilon nor delta is below that of a mechanism with these losses."""
     for losses, curve in stage.cases():
         for delta in DELTAS:
             epsilon = stage.subject.epsilon(losses, delta)
             if math.isfinite(epsilon) and curve(epsilon) > delta * (1 + SLACK) + 1e-15:
-                raise Failed(f"{_told(losses)}: epsilon={epsilon:.6g} at delta={delta:g} does not hold")
+                raise Failed(f"{_listed(losses)}: epsilon={epsilon:.6g} at delta={delta:g} does not hold")
         for epsilon in EPSILONS:
             if stage.subject.delta(losses, epsilon) < curve(epsilon) * (1 - SLACK) - 1e-15:
-                raise Failed(f"{_told(losses)}: delta at epsilon={epsilon:g} is too small")
+                raise Failed(f"{_listed(losses)}: delta at epsilon={epsilon:g} is too small")
     return f"{len(stage.cases())} mixtures"
 
 
 @check("accountant")
 def monotone(stage: AccountantStage) -> None:
-    """More losses, a smaller delta or a smaller epsilon never cost less."""
+    """Epsilon never rises with delta, delta never rises with epsilon, and more losses never cost less."""
     for losses, _ in stage.cases():
         epsilons = [stage.subject.epsilon(losses, delta) for delta in np.geomspace(1e-8, 0.1, 15)]
-        _never_rises(epsilons, f"{_told(losses)}: epsilon rises with delta")
+        _never_rises(epsilons, f"{_listed(losses)}: epsilon rises with delta")
         deltas = [stage.subject.delta(losses, epsilon) for epsilon in np.linspace(0.05, 4.0, 15)]
-        _never_rises(deltas, f"{_told(losses)}: delta rises with epsilon")
+        _never_rises(deltas, f"{_listed(losses)}: delta rises with epsilon")
         repeated = [stage.subject.epsilon([*losses] * times, 1e-2) for times in (4, 3, 2, 1)]
-        _never_rises(repeated, f"{_told(losses)}: repeating it costs less")
+        _never_rises(repeated, f"{_listed(losses)}: repeating it costs less")
         if 0.0 < repeated[0] < math.inf and not repeated[0] > repeated[-1]:
-            raise Failed(f"{_told(losses)}: four times costs as much as once")
+            raise Failed(f"{_listed(losses)}: four times costs as much as once")
 
 
-def _never_rises(values: Sequence[float], told: str) -> None:
+def _never_rises(values: Sequence[float], message: str) -> None:
     if any(after > before * (1 + SLACK) + 1e-300 for before, after in itertools.pairwise(values)):
-        raise Failed(told)
+        raise Failed(message)
 
 
 @check("accountant")
@@ -186,25 +186,27 @@ def order_free(stage: AccountantStage) -> None:
         for some in (losses, mixed):
             forward, backward = (stage.subject.epsilon(each, 1e-5) for each in (some, some[::-1]))
             if not math.isclose(forward, backward, rel_tol=1e-6):
-                raise Failed(f"{_told(some)}: epsilon={forward:.9g}, in reverse {backward:.9g}")
+                raise Failed(f"{_listed(some)}: epsilon={forward:.9g}, in reverse {backward:.9g}")
 
 
 @check("accountant")
 def two_ways_agree(stage: AccountantStage) -> None:
-    """The epsilon that it gives for a delta is confirmed by the delta that it gives for that epsilon."""
+    """The delta that it returns for epsilon(losses, delta) is at most delta, up to 0.1 %."""
     for losses, _ in stage.cases():
         for delta in DELTAS:
             epsilon = stage.subject.epsilon(losses, delta)
-            if math.isfinite(epsilon) and (found := stage.subject.delta(losses, epsilon)) > delta * (1 + 1e-3):
-                raise Failed(f"{_told(losses)}: epsilon={epsilon:.6g} at delta={delta:g}, but delta={found:.6g} there")
+            if math.isfinite(epsilon) and (returned := stage.subject.delta(losses, epsilon)) > delta * (1 + 1e-3):
+                raise Failed(
+                    f"{_listed(losses)}: epsilon={epsilon:.6g} at delta={delta:g}, but delta={returned:.6g} there"
+                )
 
 
 @check("accountant")
 def models_kept_apart(stage: AccountantStage) -> None:
-    """A guarantee that holds under a model only is not folded into a worst-case one."""
+    """It supports no loss that holds only under a model of the data, so none enters a worst-case guarantee."""
     if stage.subject.supports(ModelBased(loss=Gaussian(mu=1.0), model="any", failure="0.01")):
         raise Failed("it supports model-based losses, whose guarantee is not a worst-case one")
 
 
-def _told(losses: Sequence[PrivacyLoss]) -> str:
+def _listed(losses: Sequence[PrivacyLoss]) -> str:
     return f"{len(losses)} × {losses[0]}" if len(set(losses)) == 1 else ", ".join(map(str, losses))

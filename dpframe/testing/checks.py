@@ -1,7 +1,8 @@
-"""What a check is, and how a list of them is run.
+"""Checks: how they are registered and run.
 
-A check is a function of the subject on its stage. It returns a sentence, or nothing, where the subject passes; it
-raises :class:`Failed` where it does not, and :class:`NotRun` where the check has nothing to say about it.
+A check is a function of a stage, which is the subject under test with what it is tested on. It returns a short detail
+or None if the subject passes; it raises :class:`Failed` if the subject fails, and :class:`NotRun` if the check does not
+apply.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class NotRun(Exception):
 
 @attrs.frozen
 class Check:
-    """One named check of a role."""
+    """A named check, with its description and its function."""
 
     name: str
     about: str
@@ -44,16 +45,16 @@ CheckFunction = Callable[[Any], str | None]
 
 
 def check(*roles: str) -> Callable[[CheckFunction], CheckFunction]:
-    """Add a function to the kit: its name is the check's, its docstring says what the check is about."""
+    """Register a function as a check of these roles, named and described by its name and its docstring's first line."""
 
-    def added(function: CheckFunction) -> CheckFunction:
+    def register(function: CheckFunction) -> CheckFunction:
         name = function.__name__.replace("_", "-")
         about = (function.__doc__ or "").strip().splitlines()[0]
         for role in roles:
             CHECKS[role].append(Check(name, about, function))
         return function
 
-    return added
+    return register
 
 
 def kit() -> dict[str, list[Check]]:
@@ -64,12 +65,12 @@ def kit() -> dict[str, list[Check]]:
 
 
 def _place(each: Check) -> int:
-    """Where its module stands, whichever was imported first."""
+    """The place of its module in MODULES, whichever was imported first."""
     return MODULES.index(each.run.__module__.rpartition(".")[2])
 
 
 def run(role: str, subject: str, stage: Any, without: Iterable[str] = ()) -> Report:
-    """All checks of a role on one subject, but for those left out by name."""
+    """Run all checks of a role on one subject, except those named in ``without``."""
     left_out = set(without)
     findings = tuple(_finding(each, stage) for each in kit()[role] if each.name not in left_out)
     return Report(subject=subject, role=role, findings=findings)
@@ -82,13 +83,13 @@ def _finding(each: Check, stage: Any) -> Finding:
         return Finding(check=each.name, outcome="not run", detail=str(reason))
     except Failed as reason:
         return Finding(check=each.name, outcome="failed", detail=str(reason))
-    except Exception as error:  # whatever the subject raises where it must not
+    except Exception as error:  # any other error of the subject
         return Finding(check=each.name, outcome="failed", detail=f"{type(error).__name__}: {error}")
 
 
 @contextmanager
 def refusals_are_not_run(what: str) -> Iterator[None]:
-    """Turn errors of the subject into NotRun, where another check is about them."""
+    """Turn errors of the subject into NotRun, because another check reports them."""
     try:
         yield
     except (Failed, NotRun):

@@ -18,15 +18,15 @@ from dpframe.noise import Keystream, Random
 
 
 def held(watched: list[weakref.ref[Any]]) -> bool:
-    """Whether any of these is still alive, and not only for want of a collection."""
+    """Whether any of these objects is still alive after a garbage collection."""
     if all(reference() is None for reference in watched):
-        return False  # without one, which takes long in a process with much in it
+        return False  # no need to collect, which is slow in a large process
     gc.collect()
     return any(reference() is not None for reference in watched)
 
 
 class Recorder(Random):
-    """A source that writes down what was asked of it."""
+    """A random source that records every request."""
 
     def __init__(self, keystream: Keystream, log: list[tuple[Any, ...]]) -> None:
         super().__init__(keystream)
@@ -35,28 +35,33 @@ class Recorder(Random):
     log: list[tuple[Any, ...]]
 
     def child(self, name: str) -> Recorder:
+        """A recorder of the named child stream, with the same log."""
         self.log.append(("child", name))
         return Recorder(self.keystream.child(name), self.log)
 
     def gaussian(self, scale: float, size: int | tuple[int, ...]) -> Any:
+        """Record the scale and size, and draw."""
         self.log.append(("gaussian", float(scale), size))
         return super().gaussian(scale, size)
 
     def laplace(self, scale: float, size: int | tuple[int, ...]) -> Any:
+        """Record the scale and size, and draw."""
         self.log.append(("laplace", float(scale), size))
         return super().laplace(scale, size)
 
     def exponential_choice(self, costs: Any, rate: Any) -> int:
+        """Record the number of candidates and the rate, and draw."""
         self.log.append(("exponential choice", len(costs), rate))
         return super().exponential_choice(costs, rate)
 
     def words(self, count: int) -> Any:
+        """Record the count, and draw."""
         self.log.append(("words", count))
         return super().words(count)
 
 
 def traced(package: str, work: Callable[[], Any]) -> tuple[Any, list[tuple[str, int]]]:
-    """What a call returns, and the lines of a package that it passed through, in order."""
+    """The result of a call, and the lines of a package that it executed, in order."""
     lines: list[tuple[str, int]] = []
 
     def local(frame: FrameType, event: str, _: Any) -> Any:
@@ -77,8 +82,8 @@ def traced(package: str, work: Callable[[], Any]) -> tuple[Any, list[tuple[str, 
 
 
 def twice(work: Callable[[], Any]) -> tuple[Any, Any, bool]:
-    """What two calls return while the global generators are seeded differently, and whether those were drawn from."""
-    kept = _global_states()
+    """The results of two calls with differently seeded global generators, and whether those were drawn from."""
+    saved = _global_states()
     results, touched = [], False
     try:
         for seed in (1, 2):
@@ -88,8 +93,8 @@ def twice(work: Callable[[], Any]) -> tuple[Any, Any, bool]:
             results.append(work())
             touched |= before != repr(_global_states())
     finally:
-        standard_random.setstate(kept[0])
-        np.random.set_state(kept[1])
+        standard_random.setstate(saved[0])
+        np.random.set_state(saved[1])
     return results[0], results[1], touched
 
 
@@ -99,7 +104,7 @@ def _global_states() -> tuple[Any, Any]:
 
 @contextmanager
 def known(cls: type, role: str) -> Iterator[None]:
-    """Make a class known by its name for a while, unless it is already."""
+    """Register a class within this context, unless it is registered already."""
     if cls in registry.classes(role):
         yield
         return

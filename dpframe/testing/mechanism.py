@@ -1,4 +1,4 @@
-"""Checks of a mechanism: its stated loss, the order of a run, its randomness, and what it does to neighbours."""
+"""Checks of a mechanism: its stated loss, the order of a run, its randomness, and its releases on neighbors."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from dpframe.testing.checks import CHECKS, Failed, NotRun, check
 from dpframe.testing.instruments import Recorder, held, known, traced, twice
 from dpframe.testing.subjects import DELTA, MechanismStage, outputs, pairs, read, some_rows
 
-FEWEST_NUMBERS = 3  # fewer may repeat all the same
+FEWEST_NUMBERS = 3  # values of fewer numbers may repeat by chance
 FEW_PAIRS = 3
-STREAMS = 1500  # releases that must all draw something new
+STREAMS = 1500  # releases, each of which must draw new random words
 LEVELS = [2.0**power for power in range(-10, 11)]
 
 
@@ -50,12 +50,12 @@ def plan_file_round_trip(stage: MechanismStage) -> None:
         for plan in stage.plans:
             again = loads(dumps(plan))
             if again != plan or again.content_hash != plan.content_hash:
-                raise Failed("the plan read back differs: a parameter does not survive being written down")
+                raise Failed("the plan read back differs: a parameter is lost or changed in the plan file")
 
 
 @check("mechanism")
 def loss_is_public(stage: MechanismStage) -> None:
-    """Its loss is stated without data, without inputs and without the dimension, and is always the same."""
+    """Its loss depends neither on data, nor on inputs, nor on the dimension, and is always the same."""
     mechanism: Any = stage.subject
     references = {name: Ref(name) for name, _, value in inputs(mechanism) if value is not None}
     unresolved = attrs.evolve(mechanism, **references)
@@ -64,14 +64,14 @@ def loss_is_public(stage: MechanismStage) -> None:
         unbound = rows if rows.columns is not None else attrs.evolve(rows, dim=None)
         for other in (mechanism.loss(rows, 1.0), unresolved.loss(rows, 1.0), unresolved.loss(unbound, 1.0)):
             if stated != other:
-                raise Failed(f"its loss at level 1 is {stated} and also {other}")
+                raise Failed(f"its loss at level 1 is {stated}, but also {other}")
         if not all(isinstance(loss, PrivacyLoss) for loss in _losses(stage, rows, 1.0)):
-            raise Failed(f"loss() gives {stated!r}, which is no privacy loss")
+            raise Failed(f"loss() gives {stated!r}, which is not a privacy loss")
 
 
 @check("mechanism")
 def loss_grows_with_level(stage: MechanismStage) -> None:
-    """A larger level costs more, from one in a thousand to a thousand."""
+    """A larger level costs more, for levels from 2⁻¹⁰ to 2¹⁰."""
     composed = accountant("auto")
     for rows in stage.rows:
         costs = [composed.epsilon(_losses(stage, rows, level), DELTA) for level in LEVELS]
@@ -82,17 +82,17 @@ def loss_grows_with_level(stage: MechanismStage) -> None:
 
 @check("mechanism")
 def serves_any_data(stage: MechanismStage) -> str:
-    """No data makes it fail, print or warn, and what it gives has one kind, names and units and the shape it tells."""
+    """No data makes it fail, print or warn; results have one kind, the same names and units, and the declared shape."""
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(out), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        found = outputs(stage)
+        released = outputs(stage)
     if warned or out.getvalue():
-        raise Failed("it prints or warns during a release, which may tell of the data")
-    return f"{len(found)} data sets"
+        raise Failed("it prints or warns during a release, which may reveal something about the data")
+    return f"{len(released)} data sets"
 
 
 class Journal:
-    """A source of rows that writes down when it is read, beside the charge and the draws."""
+    """A source of rows that records the order of charges, reads and draws."""
 
     def __init__(self, data: Any) -> None:
         self.data, self.events = data, []  # type: ignore[var-annotated]
@@ -103,11 +103,12 @@ class Journal:
 
     @hookimpl
     def dpframe_before_charge(self) -> None:
+        """Record the charge."""
         self.events.append("charge")
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Write down the charge, and every word taken from any keystream."""
+        """Record the charge, and every draw from any keystream."""
         take = Keystream.take
 
         def noted(stream: Keystream, count: int) -> Any:
@@ -137,20 +138,20 @@ def charge_read_draw(stage: MechanismStage) -> None:
 
 @check("mechanism")
 def own_stream_only(stage: MechanismStage) -> None:
-    """The same stream and data give the same value, whatever the global generators; those are left alone."""
+    """The same stream and data give the same value, and the global generators are not used."""
     for plan in stage.plans:
         data = read(plan, pairs(plan.rows)[1].one)
         with stage.releasing():
             one, other, touched = twice(lambda: stage.released(plan, data, Random(Keystream.insecure(7))))  # noqa: B023
         if touched:
-            raise Failed("it draws from a global generator instead of the stream it is handed")
+            raise Failed("it draws from a global generator instead of the stream that is passed to it")
         if one != other:
-            raise Failed("the same stream and data give different values: it draws from elsewhere or keeps a state")
+            raise Failed("the same stream and data give different values: it draws from another source or keeps state")
 
 
 @check("mechanism")
 def fresh_randomness(stage: MechanismStage) -> str:
-    """Different streams give different random words: no noise is used twice, and its seeds are not few."""
+    """Different streams give different random words: noise is never reused, nor drawn from a small set of seeds."""
     plan = stage.plans[0]
     data, stream = read(plan, pairs(plan.rows)[1].one), Keystream.insecure(11)
     faint = stage.faint(plan)
@@ -161,23 +162,23 @@ def fresh_randomness(stage: MechanismStage) -> str:
             taken.append([])
             values.append(stage.released(faint, data, Random(stream.child(str(number)))).array)
     if any(taken) and not all(taken):
-        raise Failed(f"only {sum(map(bool, taken))} of {STREAMS} releases draw: noise is kept and used again")
-    words = [block for release in taken for block in set(release)]  # a release may read its own words again
+        raise Failed(f"only {sum(map(bool, taken))} of {STREAMS} releases draw: noise is kept and reused")
+    words = [block for release in taken for block in set(release)]  # within a release, words may be read again
     if len(set(words)) < len(words):
         raise Failed(f"{STREAMS} streams give {len(words)} draws, but only {len(set(words))} different ones")
     whole = [
         value.tobytes() for value in values if value.size >= FEWEST_NUMBERS and value.all()
-    ]  # none cut off at zero
+    ]  # no entry clipped at zero
     if len(set(whole)) < len(whole):
         raise Failed(
-            f"{len(whole)} releases give {len(set(whole))} different values, at noise that is far from repeating"
+            f"{len(whole)} releases give {len(set(whole))} different values, at a noise scale where none should repeat"
         )
     return f"{STREAMS} streams"
 
 
 @contextmanager
 def _noting(taken: list[list[bytes]]) -> Iterator[None]:
-    """Write down every block of random words, under the release that is last in the list."""
+    """Record every block of random words in the last list of ``taken``."""
     take = Keystream.take
 
     def noted(stream: Keystream, count: int) -> Any:
@@ -192,7 +193,7 @@ def _noting(taken: list[list[bytes]]) -> Iterator[None]:
 
 @check("mechanism")
 def replay(stage: MechanismStage) -> str:
-    """With one stream, neighbours take the same way through the code and ask for the same noise."""
+    """With the same stream, neighbors execute the same lines of code and request the same noise."""
     if stage.subject.draws_depend_on_data:
         raise NotRun("its draws depend on the data, as it declares; stated-loss audits it")
     package = type(stage.subject).__module__
@@ -210,17 +211,17 @@ def replay(stage: MechanismStage) -> str:
                 records.append((log, lines))
             if records[0][0] != records[1][0]:
                 differing = [both for both in zip(records[0][0], records[1][0], strict=False) if both[0] != both[1]]
-                told = f": {differing[0][0]} and {differing[0][1]}" if differing else ""
-                raise Failed(f"{pair.name}: neighbours ask for different noise{told}")
+                detail = f": {differing[0][0]} and {differing[0][1]}" if differing else ""
+                raise Failed(f"{pair.name}: neighbors request different noise{detail}")
             if records[0][1] != records[1][1]:
-                raise Failed(f"{pair.name}: neighbours take different ways through the code")
+                raise Failed(f"{pair.name}: neighbors execute different lines of code")
             compared += 1
     return f"{compared} pairs"
 
 
 @check("mechanism")
 def one_lattice(stage: MechanismStage) -> None:
-    """Neighbours are released on the same lattice: no digits below the spacing of the noise tell them apart."""
+    """Neighbors are released on the same lattice: no digits below the spacing of the noise distinguish them."""
     for plan in stage.plans:
         for pair in pairs(plan.rows)[:FEW_PAIRS]:
             with stage.releasing():
@@ -234,7 +235,7 @@ def _compare_lattices(pair: str, one: FloatArray, other: FloatArray) -> None:
         spacing = _spacing(one[:, place] - one[0, place], 1e-9 * size)
         off = abs(math.remainder(other[0, place] - one[0, place], spacing)) if spacing else 0.0
         if off > 1e-3 * spacing and off > 1e-9 * size:
-            raise Failed(f"{pair}: numbers are apart by other than whole steps of {spacing:.3g}")
+            raise Failed(f"{pair}: released numbers do not differ by whole multiples of {spacing:.3g}")
 
 
 def _draws(stage: MechanismStage, plan: Plan, data: PrivateData) -> FloatArray:
@@ -244,18 +245,18 @@ def _draws(stage: MechanismStage, plan: Plan, data: PrivateData) -> FloatArray:
 
 
 def _spacing(differences: FloatArray, error: float) -> float:
-    """The largest number of which all differences are multiples, or 0 where it is lost in the error of floats."""
+    """The largest number of which all differences are multiples, or 0 if it is within the error of floats."""
     spacing = 0.0
     for difference in np.abs(differences).tolist():
         rest = difference
-        while rest > error:  # Euclid, in floats
+        while rest > error:  # Euclid's algorithm, in floats
             spacing, rest = rest, abs(math.remainder(spacing, rest))
     return spacing if spacing > 1e3 * error else 0.0
 
 
 @check("mechanism")
 def keeps_no_data(stage: MechanismStage) -> None:
-    """After a release nothing holds on to the statistics that were handed over."""
+    """After a release nothing keeps a reference to the private statistics."""
     for plan in stage.plans:
         private = read(plan, pairs(plan.rows)[1].one)
         watched = [_Watched.of(part) for statistic in private.statistics for part in private.parts(statistic).values()]
@@ -276,23 +277,24 @@ def keeps_no_data(stage: MechanismStage) -> None:
 
 
 class _Watched(np.ndarray[Any, Any]):
-    """An array whose end can be watched, together with everything that views it."""
+    """An array that supports weak references; its views keep it alive."""
 
     @classmethod
     def of(cls, array: Any) -> _Watched:
+        """A copy of an array."""
         return np.array(array).view(cls)
 
 
 @check("mechanism")
 def stated_loss(stage: MechanismStage) -> str:
     """Audits find no more loss than stated, near the total variation or at delta = 0.01, for both relations."""
-    told = []
+    details = []
     for plan in stage.audited:
         if plan.accept:
             raise NotRun("its guarantee holds under a model of the data, not for the worst case")
         middle = min(accountant("auto").delta(plan.pricing.all_losses, 0.05), 0.999)
         with stage.releasing():
-            found = most_telling(
+            outcome = most_telling(
                 plan,
                 deltas=[DELTA, max(middle, DELTA)],
                 trials=stage.trials,
@@ -300,22 +302,25 @@ def stated_loss(stage: MechanismStage) -> str:
                 pairs=stage.pairs,
                 insecure_seed=13,
             )
-        claim = f"epsilon={found.claim:.3g} at delta={found.delta:.3g}"
-        if found.violated:
-            raise Failed(f"{found.neighbors}, {found.pair}: it states {claim}, but epsilon is above {found.bound:.4g}")
-        told.append(f"{plan.rows.neighbors}: {claim} stated, above {found.bound:.3g} found, power {found.power:.0%}")
-    return "; ".join(told)
+        claim = f"epsilon={outcome.claim:.3g} at delta={outcome.delta:.3g}"
+        if outcome.violated:
+            raise Failed(
+                f"{outcome.neighbors}, {outcome.pair}: it states {claim}, but epsilon is above {outcome.bound:.4g}"
+            )
+        bound = f"at least {outcome.bound:.3g} proved by the audit, power {outcome.power:.0%}"
+        details.append(f"{plan.rows.neighbors}: {claim} stated, {bound}")
+    return "; ".join(details)
 
 
 def _on_its_statistics(name: str) -> Any:
-    """A check of statistics, for each statistic that the mechanism reads."""
-    (found,) = [each for each in CHECKS["statistic"] if each.name == name]
+    """A check of statistics as one of mechanisms, run on each statistic that the mechanism reads."""
+    (of_statistics,) = [each for each in CHECKS["statistic"] if each.name == name]
 
     def run(stage: MechanismStage) -> str | None:
-        told = [found.run(each) for each in stage.statistics]
-        return "; ".join(filter(None, told))
+        details = [of_statistics.run(each) for each in stage.statistics]
+        return "; ".join(filter(None, details))
 
-    run.__name__, run.__doc__ = name.replace("-", "_"), found.about
+    run.__name__, run.__doc__ = name.replace("-", "_"), of_statistics.about
     return run
 
 

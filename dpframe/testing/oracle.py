@@ -1,4 +1,4 @@
-"""Checks of a bound oracle: what it proves holds in simulation, and only where its assumptions do."""
+"""Checks of a bound oracle: its bounds hold in simulation wherever their assumptions do."""
 
 from __future__ import annotations
 
@@ -26,23 +26,25 @@ DIM, RANKS = 6, (1, 2, 5)
 SEPARATED = (4000.0, 3000.0, 900.0, 600.0, 300.0, 100.0)
 CLOSE = (520.0, 515.0, 510.0, 505.0, 500.0, 495.0)
 PROVED = ("upper-mean", "upper-probability", "lower")
-FALSE_ALARM = 2e-8  # of each comparison with a quantile
-DEVIATIONS = 5.5  # of the mean of the simulation: a false alarm of 2e-8 for each bound
+FALSE_ALARM = 2e-8  # probability, of each comparison with a quantile
+DEVIATIONS = 5.5  # standard errors of the simulated mean: a false-alarm probability of 2e-8 for each bound
 
 
 @attrs.frozen(eq=False, slots=False)
 class OracleStage:
-    """An oracle, and a plan with steps that it may know something about."""
+    """An oracle under test, and a plan with steps that it may have bounds for."""
 
     subject: BoundOracle
     plan: Plan
     draws: int
 
     def bounds(self, step: str, scenario: Scenario) -> list[Bound]:
+        """What the oracle returns for a step."""
         return self.subject.bounds(self.plan, step, scenario)
 
     @property
     def derived(self) -> list[str]:
+        """The names of all steps."""
         return [step.name for step in self.plan.steps]
 
     @cached_property
@@ -55,8 +57,8 @@ class OracleStage:
             made_up = simulate(self.plan, Scenario(dim=DIM, spectrum=Spectrum.of(spectrum)), draws=self.draws, seed=17)
             self._errors[spectrum] = {
                 (step, norm.partition(",")[0]): errors
-                for step, found in made_up.errors.items()
-                for norm, errors in found.items()
+                for step, by_norm in made_up.errors.items()
+                for norm, errors in by_norm.items()
             }
         return self._errors[spectrum]
 
@@ -70,31 +72,31 @@ def usual_plan() -> Plan:
             *(derive(f"rank-{k}", "rank-k", of="moment", k=k) for k in RANKS),
         ]
     except PlanError as error:
-        raise PlanError(f"say plan= to check an oracle: the usual one cannot be made. {error}") from None
+        raise PlanError(f"pass plan= to check an oracle: the default plan cannot be made. {error}") from None
     rows = Rows(norm=1.0, neighbors="add-remove", dim=DIM)
     return Plan(rows=rows, budget=Budget(epsilon=1.0, delta=1e-6), steps=steps)
 
 
 @check("bound oracle")
 def bounds_are_well_formed(stage: OracleStage) -> str:
-    """It answers for every step, with or without a spectrum, the same each time, in finite numbers of known kinds."""
+    """For every step, with or without a spectrum, its bounds are reproducible and finite, and proved ones cited."""
     count = 0
     for scenario in (Scenario(dim=DIM), Scenario(dim=DIM, spectrum=SEPARATED), Scenario(dim=DIM, spectrum=CLOSE)):
         for step in stage.derived:
             bounds = stage.bounds(step, scenario)
             if bounds != stage.bounds(step, scenario):
-                raise Failed(f"{step}: two answers to the same question differ")
+                raise Failed(f"{step}: two calls with the same arguments return different bounds")
             for bound in bounds:
                 if bound.value is None:
                     if all(assumption.holds for assumption in bound.assumptions):
-                        raise Failed(f"{bound.name} of {step!r} gives no number, though its assumptions hold")
+                        raise Failed(f"{bound.name} of {step!r} has no value, although its assumptions hold")
                 elif not (math.isfinite(bound.value) and bound.value >= 0):
-                    raise Failed(f"{bound.name} of {step!r} is {bound.value}, not a finite size")
+                    raise Failed(f"{bound.name} of {step!r} is {bound.value}, not a finite number of at least 0")
                 if bound.kind in PROVED and not bound.citation:
-                    raise Failed(f"{bound.name} of {step!r} claims a proof without saying where it is")
+                    raise Failed(f"{bound.name} of {step!r} claims a proof, but has no citation")
             count += len(bounds)
     if not count:
-        raise NotRun("it says nothing about the plan it was checked with; say plan=")
+        raise NotRun("it has no bounds for the plan it was checked with; pass plan=")
     return f"{count} bounds"
 
 
@@ -106,7 +108,7 @@ def bounds_hold(stage: OracleStage) -> str:
 
 @check("bound oracle")
 def assumptions_enforced(stage: OracleStage) -> str:
-    """Where eigenvalues lie close together a bound still holds, or says which of its assumptions fails."""
+    """With close eigenvalues, a bound still holds or states which of its assumptions fails."""
     return _compared(stage, CLOSE)
 
 
@@ -124,34 +126,34 @@ def _compared(stage: OracleStage, spectrum: tuple[float, ...]) -> str:
             _compare(bound, step, errors[step, norm])
             compared += 1
     if not compared:
-        raise NotRun("no bound with known constants has its assumptions met here, in a norm that is simulated")
+        raise NotRun("no bound with explicit constants, in a norm that is simulated, has its assumptions met here")
     return f"{compared} bounds" + (f"; not compared: those in the norm {', '.join(sorted(others))}" if others else "")
 
 
 def _compare(bound: Bound, step: str, errors: FloatArray) -> None:
     assert bound.value is not None  # only valid ones are compared
-    mean, doubt = errors.mean(), DEVIATIONS * errors.std() / math.sqrt(len(errors))
-    told = f"{bound.name} of {step!r} is {bound.value:.4g}; simulated is {mean:.4g}"
+    mean, margin = errors.mean(), DEVIATIONS * errors.std() / math.sqrt(len(errors))
+    figures = f"{bound.name} of {step!r} is {bound.value:.4g}; the simulated mean is {mean:.4g}"
     if bound.confidence is not None:
         _compare_quantile(bound, step, errors)
-    elif bound.kind in ("upper-mean", "upper-probability") and bound.value < mean - doubt:
-        raise Failed(f"{told}, more than the bound")
-    elif bound.kind == "lower" and bound.value > mean + doubt:
-        raise Failed(f"{told}, less than the bound")
-    elif bound.kind == "forecast" and not (mean - doubt) / 2 <= bound.value <= 2 * (mean + doubt):
-        raise Failed(f"{told}, more than a factor of 2 away")
+    elif bound.kind in ("upper-mean", "upper-probability") and bound.value < mean - margin:
+        raise Failed(f"{figures}, more than the bound")
+    elif bound.kind == "lower" and bound.value > mean + margin:
+        raise Failed(f"{figures}, less than the bound")
+    elif bound.kind == "forecast" and not (mean - margin) / 2 <= bound.value <= 2 * (mean + margin):
+        raise Failed(f"{figures}, more than a factor of 2 away")
 
 
 def _compare_quantile(bound: Bound, step: str, errors: FloatArray) -> None:
-    """A bound with a confidence is passed no more often than it says."""
+    """A bound with a confidence is exceeded no more often than it claims."""
     from scipy.special import bdtrc
 
     assert bound.confidence is not None
     assert bound.value is not None
     beyond = errors < bound.value if larger_is_better(bound.norm) else errors > bound.value
-    passed, count = int(np.count_nonzero(beyond)), len(errors)
-    if passed and bdtrc(passed - 1, count, 1.0 - bound.confidence) < FALSE_ALARM:
+    exceeded, count = int(np.count_nonzero(beyond)), len(errors)
+    if exceeded and bdtrc(exceeded - 1, count, 1.0 - bound.confidence) < FALSE_ALARM:
         raise Failed(
             f"{bound.name} of {step!r} should hold with probability {bound.confidence:g}; "
-            f"{passed} of {count} simulated errors are beyond {bound.value:.4g}"
+            f"{exceeded} of {count} simulated errors are beyond {bound.value:.4g}"
         )

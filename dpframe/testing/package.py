@@ -1,4 +1,4 @@
-"""A check of the module that an entry point names: finding plugins must stay quick."""
+"""A check of the module that an entry point names: discovering plugins must stay quick."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HEAVY = (
 
 @check(*ROLES)
 def light_entry_module(stage: Any) -> str:
-    """Importing the module of its entry point loads none of the heavy libraries, so that look-ups stay quick."""
+    """Importing the module of its entry point loads none of the heavy libraries, so that discovery stays quick."""
     module = _entry_module(type(stage.subject).__module__)
     if not _can_be_found(module):
         raise NotRun("it is defined in a script or a notebook, not in a module")
@@ -46,7 +46,7 @@ def _can_be_found(module: str) -> bool:
 
 
 def _entry_module(defined_in: str) -> str:
-    """The module of the entry point that a class is found by; its own where there is none."""
+    """The module of the entry point of a class's package; the class's own module if there is none."""
     package = defined_in.partition(".")[0]
     entries = metadata.entry_points(group=ENTRY_POINTS)
     return next((entry.module for entry in entries if entry.module.partition(".")[0] == package), defined_in)
@@ -64,5 +64,5 @@ def _heavy_imports(module: str) -> list[str]:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=os.environ | path
     )
     if done.returncode:
-        raise Failed(f"{module} cannot be imported by itself: {done.stderr.strip().splitlines()[-1]}")
+        raise Failed(f"{module} cannot be imported in a fresh interpreter: {done.stderr.strip().splitlines()[-1]}")
     return done.stdout.rpartition("heavy:")[2].split()

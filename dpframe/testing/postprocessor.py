@@ -1,4 +1,4 @@
-"""Checks of a post-processor: a pure function of released values, of the kind it says."""
+"""Checks of a post-processor: a pure function of released values, with a result of the declared kind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dpframe.testing.subjects import check_shape
 
 @attrs.frozen(eq=False)
 class PostProcessorStage:
-    """A post-processor whose inputs are values."""
+    """A post-processor under test, whose inputs are values."""
 
     subject: PostProcessor
 
@@ -31,10 +31,10 @@ class PostProcessorStage:
 
 @check("postprocessor")
 def nothing_private(stage: PostProcessorStage) -> None:
-    """It asks for nothing but released values: apply() takes no arguments, and no field holds private data."""
-    asked = list(inspect.signature(stage.subject.apply).parameters)
-    if asked:
-        raise Failed(f"apply() asks for {', '.join(asked)}; all it may use are its declared inputs")
+    """It uses released values only: apply() takes no arguments, and no field holds private data."""
+    parameters = list(inspect.signature(stage.subject.apply).parameters)
+    if parameters:
+        raise Failed(f"apply() takes {', '.join(parameters)}; it may use its declared inputs only")
     for field in attrs.fields(type(stage.subject)):  # type: ignore[arg-type]
         if isinstance(getattr(stage.subject, field.name), PrivateData):
             raise Failed(f"its field {field.name!r} holds private data")
@@ -42,24 +42,24 @@ def nothing_private(stage: PostProcessorStage) -> None:
 
 @check("postprocessor")
 def kind_honoured(stage: PostProcessorStage) -> None:
-    """The result has the kind that a plan expects of it, and the shape that it tells before."""
-    with refusals_are_not_run("apply() cannot be called, which nothing-private is about"):
+    """The result has the declared kind and shape."""
+    with refusals_are_not_run("apply() cannot be called, as nothing-private reports"):
         inspect.signature(stage.subject.apply).bind()
     expected = stage.subject.output(check_kinds(stage.subject, "it", {}))
     value = stage.subject.apply()
     if not isinstance(value, expected):
-        raise Failed(f"it gives a {type(value).__name__} instead of {expected.title}")
+        raise Failed(f"it returns a {type(value).__name__} instead of {expected.title}")
     check_shape(value, stage.subject.output_shape(Rows(norm=1.0, neighbors="replace")))
 
 
 @check("postprocessor")
 def pure_function(stage: PostProcessorStage) -> None:
-    """The same inputs give the same bits, whatever the global generators, which are left alone."""
+    """The same inputs give the same bits, and the global generators are not used."""
     given = [value for _, _, value in inputs(stage.subject) if value is not None]
     before = [value.array.tobytes() for value in given]
-    with refusals_are_not_run("apply() fails, which kind-honoured is about"):
+    with refusals_are_not_run("apply() fails, as kind-honoured reports"):
         one, other, touched = twice(stage.subject.apply)
     if before != [value.array.tobytes() for value in given]:
         raise Failed("it changes its inputs, which other steps use too")
     if touched or (type(one), one.array.tobytes()) != (type(other), other.array.tobytes()):
-        raise Failed("it draws from a global generator or keeps a state; a post-processor must be a pure function")
+        raise Failed("it draws from a global generator or keeps state; a post-processor must be a pure function")

@@ -1,4 +1,4 @@
-"""What the kit found: one line for each check, for people and for programs."""
+"""The outcomes of checks, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Finding:
     Args:
         check: its name.
         outcome: "passed", "failed", or "not run".
-        detail: what was found, or why it was not run.
+        detail: what the check measured, why it failed, or why it was not run.
     """
 
     check: str
@@ -50,17 +50,17 @@ class Report(Printable, Exportable):
 
     @property
     def summary(self) -> str:
-        """How many checks ran, and why others did not."""
+        """How many checks passed, failed and were not run, and why those were not run."""
         count = {
             outcome: [finding for finding in self.findings if finding.outcome == outcome]
             for outcome in ("passed", "failed", "not run")
         }
-        told = f"{self.role} {self.subject}: {len(count['passed'])} checks passed, {len(count['failed'])} failed"
+        counts = f"{self.role} {self.subject}: {len(count['passed'])} checks passed, {len(count['failed'])} failed"
         reasons = "; ".join(f"{finding.check}: {finding.detail}" for finding in count["not run"])
-        return f"{told}, {len(count['not run'])} not run" + (f" ({reasons})" if reasons else "")
+        return f"{counts}, {len(count['not run'])} not run" + (f" ({reasons})" if reasons else "")
 
     def assert_passed(self) -> None:
-        """Raise AssertionError with all that was found, unless no check failed."""
+        """Raise AssertionError with the whole report if a check failed."""
         if self.failed:
             raise AssertionError(f"{self.summary}\n{self}")
 

@@ -1,4 +1,4 @@
-"""Checks of a statistic: exact integers, each row's share by itself, and the sensitivity that is declared."""
+"""Checks of a statistic: exact integers, shares that depend on one row each, and the declared sensitivity."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dpframe.testing.instruments import held
 from dpframe.testing.subjects import StatisticStage, some_rows
 
 MANY = 70_000  # rows of a large chunk
-LONGEST = 200  # steps that are compared exactly
+LONGEST = 200  # of the longest steps are compared exactly
 OF_MECHANISMS_TOO = ("exact-integers", "declared-sensitivity", "adds-up", "not-a-number", "keeps-no-rows")
 
 
@@ -42,7 +42,7 @@ def exact_integers(stage: StatisticStage) -> None:
 
 @check("statistic")
 def declared_sensitivity(stage: StatisticStage) -> str:
-    """One person moves no part by more than declared, in exact integers, on random and adversarial neighbours."""
+    """One person moves no part by more than declared, in exact integers, on random and adversarial neighbors."""
     closest = 0.0
     for rows in stage.rows:
         shares = [_integers(stage.parts(rows, row[None])) for row in some_rows(rows)]
@@ -60,21 +60,21 @@ def declared_sensitivity(stage: StatisticStage) -> str:
 
 
 def _farthest(shares: list[Any], rows: Rows) -> list[Any]:
-    """How one row can move a part: the steps that are farthest in floats, by either norm, in exact integers."""
+    """How one row can move a part: the longest steps by either norm, selected in floats, in exact integers."""
     if rows.neighbors == "add-remove":
         return shares
     floats = np.array(shares, dtype=np.float64)
     steps = np.abs(floats[:, None, :] - floats[None, :, :])
-    found = []
+    longest = []
     for sizes in (np.square(steps).sum(axis=2), steps.sum(axis=2)):
         near = np.argwhere(np.triu(sizes >= (1 - 1e-9) * sizes.max()))[:LONGEST]
-        found += [shares[i] - shares[j] for i, j in near]
-    return found
+        longest += [shares[i] - shares[j] for i, j in near]
+    return longest
 
 
-def _exceeded(rows: Rows, name: str, norm: str, declared: int, found: int) -> str:
+def _exceeded(rows: Rows, name: str, norm: str, declared: int, moved: int) -> str:
     return (
-        f"under {rows.neighbors!r} with {rows.contributions} rows a person moves {name!r} by {found} in {norm}; "
+        f"under {rows.neighbors!r} with {rows.contributions} rows a person moves {name!r} by {moved} in {norm}; "
         f"declared is {declared}"
     )
 
@@ -101,23 +101,23 @@ def adds_up(stage: StatisticStage) -> None:
             times = MANY // len(made)
             many = _integers(stage.parts(rows, np.tile(made, (times, 1))))
             if any((many[name] != times * total).any() for name, total in whole.items()):
-                raise Failed(f"a chunk of {times * len(made)} rows does not count each of them alike")
-        for told, parts in splits.items():
+                raise Failed(f"a chunk of {times * len(made)} rows does not weigh all of them alike")
+        for way, parts in splits.items():
             for name, total in whole.items():
                 if (sum(part[name] for part in parts) != total).any():
-                    raise Failed(f"{name!r} does not add up {told}: a row's share must depend on that row alone")
+                    raise Failed(f"{name!r} does not add up {way}: a row's share must depend on that row alone")
         if type(stage.subject).add_to is not Statistic.add_to:
             totals = Totals([stage.subject], rows)
             for part in np.array_split(made, 2):
                 totals.read(cells(rows, part))
             added = _integers(totals.exact()[stage.subject])
             if any((added[name] != total).any() for name, total in whole.items()):
-                raise Failed("add_to adds something else than partial gives")
+                raise Failed("add_to adds something other than what partial returns")
 
 
 @check("statistic")
 def not_a_number(stage: StatisticStage) -> None:
-    """A row with a cell that is not finite contributes nothing, and nothing is raised or warned of."""
+    """A row with a cell that is not finite contributes nothing, without an error or a warning."""
     for rows in stage.rows:
         made = some_rows(rows)[:20]
         clean = _integers(stage.parts(rows, made))
@@ -127,19 +127,21 @@ def not_a_number(stage: StatisticStage) -> None:
                 lost[:, place] = poison
                 mixed = _integers(stage.parts(rows, _interleaved(made, lost)))
                 if any((mixed[name] != clean[name]).any() for name in clean):
-                    raise Failed(f"rows with {poison} in one cell change {sorted(clean)}: they pass the clip")
+                    raise Failed(
+                        f"rows with {poison} in one cell change {sorted(clean)}: such rows must contribute nothing"
+                    )
 
 
 def _numeric(rows: Rows) -> list[int]:
-    """The coordinates that come from a number without a public value for missing ones."""
+    """The coordinates of numeric columns that have no public value for missing cells."""
     if rows.columns is None:
         return list(range(rows.known_dim))
-    found, at = [], 0
+    numeric, at = [], 0
     for column in rows.columns:
         if isinstance(column, Column) and column.missing is None:
-            found.append(at)
+            numeric.append(at)
         at += len(column.labels)
-    return found
+    return numeric
 
 
 def _interleaved(one: FloatArray, other: FloatArray) -> FloatArray:
@@ -150,7 +152,7 @@ def _interleaved(one: FloatArray, other: FloatArray) -> FloatArray:
 
 @check("statistic")
 def keeps_no_rows(stage: StatisticStage) -> None:
-    """After it has looked at a chunk, nothing holds on to it: the data is read once."""
+    """After partial() returns, nothing keeps a reference to the chunk or its values."""
     for rows in stage.rows:
         values = np.array(coordinates(rows, cells(rows, some_rows(rows)[:6])))
         chunk = Chunk(rows, values)
@@ -158,5 +160,5 @@ def keeps_no_rows(stage: StatisticStage) -> None:
         parts = stage.subject.partial(chunk)
         del chunk, values
         if held(alive):
-            raise Failed("rows are still held after the statistic has looked at them")
+            raise Failed("rows are still held after partial() has returned")
         del parts

@@ -1,4 +1,4 @@
-"""Made-up promises and data for the checks, and instruments that record what a subject does."""
+"""Promises and data that subjects are checked on."""
 
 from __future__ import annotations
 
@@ -35,15 +35,16 @@ from dpframe.testing.checks import Failed, NotRun
 
 DELTA = 1e-2
 SHIFTS, FOR_SHIFTS, FOR_RATIOS = (Gaussian, Laplace, ZCDP), 4.0, 1.5
-"""Claims at which a noise scale that is 20 % too small, and a ratio that is too large, show in the fewest releases."""
+"""Claims at which audits detect a noise scale that is 20 % too small, or a ratio that is too large, in the fewest
+releases."""
 
-NORM, DIM, CONTRIBUTIONS = 1.7, 3, 3  # no two of them, nor their squares, are alike
+NORM, DIM, CONTRIBUTIONS = 1.7, 3, 3  # the three numbers and their squares all differ
 
 
 def promises(subject: Mechanism | Statistic, rows: Rows | None) -> list[Rows]:
-    """Promises to check a subject under, for both relations: the one given, or ours, as far as it accepts them.
+    """The promises to check a subject under, for both relations: the one given or the defaults, if it accepts them.
 
-    Ours are plain rows, rows with a constant coordinate, rows of one coordinate, and columns with a category.
+    The defaults are plain rows, rows with a constant coordinate, rows of one coordinate, and columns with a category.
     """
     columns = [Column("a", -3.0, 5.0), Category("b", ["x", "y"])]
     ours: list[dict[str, Any]] = [
@@ -65,13 +66,15 @@ def promises(subject: Mechanism | Statistic, rows: Rows | None) -> list[Rows]:
         else:
             accepted.append(candidate)
     if not accepted:
-        raise PlanError(f"{subject.name!r} refuses the promise to be checked under; say rows=. It says: {refusal}")
+        raise PlanError(
+            f"{subject.name!r} accepts none of the promises to check it under; pass rows=. Its reason: {refusal}"
+        )
     return accepted
 
 
 @attrs.frozen(eq=False, slots=False)
 class MechanismStage:
-    """A mechanism under a promise for each relation, with its level solved from a budget."""
+    """A mechanism under test, with its promises for both relations and its level solved from a budget."""
 
     subject: Mechanism
     rows: list[Rows]
@@ -81,10 +84,11 @@ class MechanismStage:
 
     @cached_property
     def plans(self) -> list[Plan]:
+        """One plan for each promise."""
         return [self.plan(rows) for rows in self.rows]
 
     def plan(self, rows: Rows) -> Plan:
-        """A plan that releases it once."""
+        """A plan with one release of the mechanism."""
         losses = self.losses(rows, 1.0)
         scales = all(isinstance(part, SHIFTS) for part in losses)
         epsilon = self.epsilon or (FOR_SHIFTS if scales else FOR_RATIOS)
@@ -93,15 +97,17 @@ class MechanismStage:
         return Plan(rows=rows, budget=budget, steps=[Step(name="release", action=self.subject)], accept=models)
 
     def losses(self, rows: Rows, level: float) -> tuple[PrivacyLoss, ...]:
+        """Its losses, as a tuple."""
         loss = self.subject.loss(rows, level)
         return loss if isinstance(loss, tuple) else (loss,)
 
     @property
     def statistics(self) -> list[StatisticStage]:
+        """The statistics that it reads, under the same promises."""
         return [StatisticStage(statistic, self.rows) for statistic in self.subject.reads()]
 
     def faint(self, plan: Plan) -> Plan:
-        """The same at a level so small that rounded noise does not repeat by itself, where it serves such a level."""
+        """The plan at a level so small that rounded noise does not repeat by chance, if the mechanism allows it."""
         (step,) = plan.steps
         with suppress(PlanError):
             return attrs.evolve(plan, steps=[attrs.evolve(step, level=plan.pricing.levels[step.name] / 1024)])
@@ -109,37 +115,38 @@ class MechanismStage:
 
     @property
     def audited(self) -> list[Plan]:
-        """Where audits look: the first promise for both relations, and replaced rows with a constant coordinate."""
+        """The plans to audit: the first promise for both relations, and replaced rows with a constant coordinate."""
         return [*self.plans[:2], *[plan for plan in self.plans[2:] if plan.rows.center][1:2]]
 
     @cached_property
     def served(self) -> bool:
-        """Whether all kinds of data are served; where not, checks that need a release have nothing to say."""
+        """Whether it can release from every data set of `outputs`; if not, checks that need a release are not run."""
         try:
             outputs(self)
-        except Exception:  # whatever it raises
+        except Exception:  # of any type
             return False
         return True
 
     @contextmanager
     def releasing(self) -> Iterator[None]:
-        """Take a failing release for a mistake, unless it is known by now that some data is not served."""
+        """Count a failing release as a failure of this check, unless serves-any-data reports it."""
         try:
             yield
         except (Failed, NotRun):
             raise
         except Exception as error:
             if not self.served:
-                raise NotRun("not all data is served, which serves-any-data is about") from error
-            raise Failed(f"a release fails now and then: {type(error).__name__}: {error}") from error
+                raise NotRun("a release fails, as serves-any-data reports") from error
+            raise Failed(f"some releases fail: {type(error).__name__}: {error}") from error
 
     def released(self, plan: Plan, data: PrivateData, random: Random) -> Kind:
+        """One release, with the given randomness."""
         return runner.act(plan, plan.steps[0], data, {}, random)
 
 
 @attrs.frozen(eq=False)
 class StatisticStage:
-    """A statistic under a promise for each relation."""
+    """A statistic under test, with its promises for both relations."""
 
     subject: Statistic
     rows: list[Rows]
@@ -151,45 +158,47 @@ class StatisticStage:
 
 
 def read(plan: Plan, data: Any) -> PrivateData:
-    """What a run would hand to the mechanism."""
+    """The private data that a run would pass to the mechanism."""
     return runner.read(plan, open_source(data, plan.rows), Pass(1, plan.steps), {})
 
 
 def outputs(stage: MechanismStage) -> list[Kind]:
-    """What is released from no rows, one, huge ones, and ones that are not numbers, under every promise."""
-    found: list[Kind] = []
+    """Releases from no rows, one row, huge rows and rows of NaN, under every promise."""
+    released: list[Kind] = []
     for plan in stage.plans:
         dim, coordinates = plan.rows.known_dim, some_rows(plan.rows)
         nothing, lost = np.zeros((0, dim)), np.full((3, dim), np.nan)
         made = [nothing, np.zeros((1, dim)), coordinates[:1], coordinates, lost, np.vstack([coordinates, lost])]
         for number, data in enumerate(made):
             private = read(plan, cells(plan.rows, data))
-            found.append(stage.released(plan, private, Random(Keystream.insecure(number))))
-        looks = {(type(value).__name__, value.array.shape, repr(value.beside)) for value in found[-len(made) :]}
-        if len(looks) > 1:
-            raise Failed(f"what it gives depends on the data beside the numbers themselves: {sorted(map(str, looks))}")
-        check_shape(found[-1], stage.subject.output_shape(plan.rows))
-    return found
+            released.append(stage.released(plan, private, Random(Keystream.insecure(number))))
+        forms = {(type(value).__name__, value.array.shape, repr(value.beside)) for value in released[-len(made) :]}
+        if len(forms) > 1:
+            raise Failed(f"the kind, shape, names or units of its result depend on the data: {sorted(map(str, forms))}")
+        check_shape(released[-1], stage.subject.output_shape(plan.rows))
+    return released
 
 
-def check_shape(value: Kind, told: Shape | None) -> None:
-    """What a step tells of the shape of its result is true."""
-    found = value.array.shape
-    if told is None:
+def check_shape(value: Kind, declared: Shape | None) -> None:
+    """Check that a result has the shape that its step declared; None stands for any length."""
+    actual = value.array.shape
+    if declared is None:
         return
-    if len(found) != len(told) or any(length not in (None, true) for length, true in zip(told, found, strict=True)):
-        raise Failed(f"what it gives has shape {found}, but it tells {told}")
+    if len(actual) != len(declared) or any(
+        length not in (None, true) for length, true in zip(declared, actual, strict=True)
+    ):
+        raise Failed(f"its result has shape {actual}, but it declared {declared}")
 
 
 def pairs(rows: Rows) -> list[Pair]:
-    """The built-in neighbours, but for those that are the same twice under this promise."""
+    """The built-in neighbors, except pairs of equal data sets under this promise."""
     return [pair for pair in built_in(rows) if repr(pair.one) != repr(pair.other)]
 
 
 def some_rows(rows: Rows) -> FloatArray:
     """Rows of all lengths and directions, from none to far beyond the norm, and on the edge of the lattice."""
     dim, length = rows.known_dim, 1.0 if rows.released_norm else rows.length
-    random = np.random.default_rng(20)  # made-up data needs no secrecy
+    random = np.random.default_rng(20)  # synthetic data: the seed need not be secret
     directions = [
         *np.eye(dim),
         *(np.array(signs) / np.sqrt(dim) for signs in itertools.product((1.0, -1.0), repeat=min(dim, 4)) if dim <= 4),

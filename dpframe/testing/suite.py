@@ -11,18 +11,18 @@ from dpframe.testing.report import Report
 
 
 def conformance(*subjects: Any, **options: Any) -> Callable[..., None]:
-    """A test for each of these objects that runs every check which applies to it.
+    """Make a pytest test that runs, for each of these objects, every check of its role.
 
     Assign it to a name that pytest collects::
 
         test_conformance = conformance(LaplaceEigenvalues(k=2))
 
-    Every test prints how many checks ran and why others did not, and writes its table to pytest's cache, in
-    ``.pytest_cache/d/dpframe-conformance``.
+    Each test prints how many checks passed, failed and were not run, and why, and writes the table of outcomes to
+    pytest's cache, in ``.pytest_cache/d/dpframe-conformance``.
 
     Args:
         subjects: mechanisms, statistics, post-processors, accountants and bound oracles, with their parameters.
-        options: passed on to ``check_mechanism`` and its like.
+        options: keyword arguments of ``check_mechanism`` or of the function for the role.
     """
     import pytest
 
@@ -37,7 +37,7 @@ def conformance(*subjects: Any, **options: Any) -> Callable[..., None]:
         from dpframe.testing import check
 
         report = check(subject, **options)
-        _written(report, request, f"{request.path.stem}-{label}")
+        _write(report, request, f"{request.path.stem}-{label}")
         with capsys.disabled():
             print(f"\n{report.summary}")
         report.assert_passed()
@@ -46,7 +46,7 @@ def conformance(*subjects: Any, **options: Any) -> Callable[..., None]:
     return collected
 
 
-def _written(report: Report, request: Any, label: str) -> None:
+def _write(report: Report, request: Any, label: str) -> None:
     cache = getattr(request.config, "cache", None)  # absent with -p no:cacheprovider
     if cache is not None:
         Path(cache.mkdir("dpframe-conformance"), f"{label}.json").write_text(report.to_json(), encoding="utf-8")

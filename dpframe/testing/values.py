@@ -1,4 +1,4 @@
-"""Checks of mechanisms, statistics and post-processors as values: frozen, comparable, fussy about parameters."""
+"""Checks of mechanisms, statistics and post-processors as values: frozen, comparable, with validated parameters."""
 
 from __future__ import annotations
 
@@ -31,12 +31,14 @@ def _arguments(subject: Any) -> dict[str, Any]:
 
 @check("mechanism", "statistic", "postprocessor")
 def frozen_value(stage: Any) -> None:
-    """It is a frozen attrs class of public parts, equal to and hashing as another one of the same parameters."""
+    """It is a valid frozen attrs class; instances with the same parameters are equal and have the same hash."""
     subject = stage.subject
     registry.checked_class(_role(subject), type(subject))
     twin = type(subject)(**_arguments(subject))
     if subject != twin or hash(subject) != hash(twin):
-        raise Failed("two of the same parameters differ; decorate the class with @attrs.frozen(kw_only=True)")
+        raise Failed(
+            "two instances with the same parameters differ; decorate the class with @attrs.frozen(kw_only=True)"
+        )
     for field in attrs.fields(type(subject)):
         try:
             setattr(twin, field.name, getattr(subject, field.name))
@@ -47,7 +49,7 @@ def frozen_value(stage: Any) -> None:
 
 @check("mechanism", "statistic", "postprocessor")
 def bad_parameters_refused(stage: Any) -> str:
-    """Nonsense in any parameter is refused when it is made or checked, by an error that names the parameter."""
+    """Invalid values of a parameter are refused at construction or by check(), with an error that names it."""
     subject = stage.subject
     fields = _free_fields(subject)
     if not fields:

@@ -51,7 +51,7 @@ def test_inputs_are_given_as_values() -> None:
 
 
 def test_a_promise_that_is_refused_must_be_given() -> None:
-    with pytest.raises(dp.PlanError, match="say rows="):
+    with pytest.raises(dp.PlanError, match="pass rows="):
         check(dp.ColumnHistogram(column="age", edges=[20.0, 40.0]))
     rows = dp.Rows(columns=[dp.Column("age", 17, 90), dp.Column("hours", 1, 99, missing=40)], neighbors="replace")
     assert () == check(dp.ColumnHistogram(column="age", edges=[20.0, 40.0]), rows=rows).failed
