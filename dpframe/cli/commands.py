@@ -1,4 +1,4 @@
-"""What each command does."""
+"""The commands: one function for each, which takes the parsed arguments."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 class Version(argparse.Action):
+    """The option --version: print the versions of dpframe and of its plugins, and exit."""
+
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from dpframe import registry
 
@@ -33,11 +35,12 @@ def _console() -> Console:
 
 
 def _on_a_terminal() -> bool:
-    """Whether a bar is shown: not where its lines would end up in a file."""
+    """Whether to show a progress bar: not when standard error is redirected."""
     return sys.stderr.isatty()
 
 
 def demo(arguments: argparse.Namespace) -> None:
+    """Run the demonstration, or write its files."""
     from dpframe.demo import release as demo
 
     if arguments.files is None:
@@ -51,14 +54,15 @@ def demo(arguments: argparse.Namespace) -> None:
 
 
 def plugins(arguments: argparse.Namespace) -> None:
+    """List the installed plugins."""
     import attrs
 
     from dpframe import registry
     from dpframe.display.tables import table
 
-    found = registry.plugins()
+    installed = registry.plugins()
     if arguments.json:
-        print(json.dumps([attrs.asdict(plugin) for plugin in found], indent=1))
+        print(json.dumps([attrs.asdict(plugin) for plugin in installed], indent=1))
         return
     cells = [
         {
@@ -67,12 +71,13 @@ def plugins(arguments: argparse.Namespace) -> None:
             "status": plugin.status,
             "provides": plugin.reason or ", ".join(plugin.provides),
         }
-        for plugin in found
+        for plugin in installed
     ]
     _console().print(table(cells))
 
 
 def new_plugin(arguments: argparse.Namespace) -> None:
+    """Write a package for a new plugin."""
     from dpframe.cli.scaffold import new_plugin
 
     folder = new_plugin(arguments.name, arguments.directory)
@@ -80,6 +85,7 @@ def new_plugin(arguments: argparse.Namespace) -> None:
 
 
 def explain(arguments: argparse.Namespace) -> None:
+    """Price a plan and forecast its errors."""
     from dpframe.plan import Plan
 
     explanation = Plan.load(arguments.plan).explain(
@@ -95,13 +101,14 @@ def explain(arguments: argparse.Namespace) -> None:
 
 
 def compare(arguments: argparse.Namespace) -> None:
+    """Rank the installed mechanisms for a task."""
     from dpframe.forecast import compare
     from dpframe.plan import Plan
 
     plan = Plan.load(arguments.plan)
     if plan.scenario is None:
-        raise PlanError(f"{arguments.plan} has no [scenario]; a comparison needs assumed data.")
-    found = compare(
+        raise PlanError(f"{arguments.plan} has no [scenario]; a comparison needs one, the assumed data.")
+    comparison = compare(
         arguments.task,
         k=arguments.k,
         rows=plan.rows,
@@ -110,21 +117,22 @@ def compare(arguments: argparse.Namespace) -> None:
         progress=_on_a_terminal(),
     )
     if arguments.json:
-        print(found.to_json())
+        print(comparison.to_json())
     else:
-        _console().print(found)
+        _console().print(comparison)
 
 
 def require(arguments: argparse.Namespace) -> None:
+    """Print the plan with the smallest epsilon that meets a target."""
     from dpframe.forecast.error_norms import TARGETS
     from dpframe.plan import Plan
     from dpframe.plan.file import dumps
 
     target = {name: getattr(arguments, name) for name in TARGETS if getattr(arguments, name) is not None}
-    found = Plan.load(arguments.plan).require(
+    cheapest = Plan.load(arguments.plan).require(
         confidence=arguments.confidence, step=arguments.step, progress=_on_a_terminal(), **target
     )
-    print(dumps(found), end="")
+    print(dumps(cheapest), end="")
 
 
 def _numbers(text: str | None) -> list[float] | None:
@@ -137,6 +145,7 @@ def _numbers(text: str | None) -> list[float] | None:
 
 
 def run(arguments: argparse.Namespace) -> None:
+    """Run a plan on data, and write and print the result."""
     from dpframe.plan import Plan
 
     plan = Plan.load(arguments.plan)
@@ -146,7 +155,7 @@ def run(arguments: argparse.Namespace) -> None:
     result = plan.run(_data(arguments.data, arguments.query), progress=_on_a_terminal(), **charged)
     try:
         _write(result, output)
-    except OSError as error:  # the result is paid for: print it rather than lose it
+    except OSError as error:  # the budget is spent: print the result rather than lose it
         print(result.to_json())
         raise ReleaseFailed(f"{output} could not be written ({error}); the result is printed above.") from None
     if arguments.json:
@@ -162,14 +171,12 @@ def _ledger(arguments: argparse.Namespace) -> Ledger | None:
     if arguments.ledger is not None:
         return opened(arguments.ledger, arguments.key_file)
     if arguments.key_file is not None:
-        raise PlanError(
-            "--key-file is the key of a ledger, but no --ledger is given. Nothing was charged, read or drawn."
-        )
+        raise PlanError("--key-file needs --ledger. Nothing was charged, read or drawn.")
     return None
 
 
 def _prepare(output: Path) -> None:
-    """Make sure, before anything is charged, that the result can be written and overwrites nothing."""
+    """Check, before anything is charged, that the result can be written and overwrites nothing."""
     if (output / "result.json").exists():
         raise DataError(f"{output}/result.json exists already; a result is never overwritten. Choose another -o DIR.")
     try:
@@ -189,6 +196,7 @@ def _write(result: Result, output: Path) -> None:
 
 
 def check(arguments: argparse.Namespace) -> None:
+    """Compare data with the promise of a plan, for the steward of the data."""
     from dpframe.plan import Plan
     from dpframe.steward import check
 
@@ -196,7 +204,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 def _data(path: str, sql: str | None) -> Any:
-    """What a path names: arrays are mapped into memory, tables are opened by the sources, databases are queried."""
+    """The data at a path: a memory-mapped array, the result of a query, or the path itself for a table."""
     import numpy as np
 
     from dpframe.sources.queries import query
@@ -212,27 +220,28 @@ def _data(path: str, sql: str | None) -> Any:
 
 
 def audit(arguments: argparse.Namespace) -> None:
+    """Audit a mechanism under one or both neighboring relations."""
     from dpframe.auditing import audit
     from dpframe.auditing.outcome import rendered
     from dpframe.plan.steps import release
     from dpframe.spec.rows import NEIGHBORS, Rows
 
     step = release("release", arguments.mechanism, **dict(map(_parameter, arguments.set)))
-    found = []
+    outcomes = []
     for neighbors in [arguments.neighbors] if arguments.neighbors else NEIGHBORS:
         rows = Rows(norm=1.0, neighbors=neighbors, dim=arguments.dim)
         terms = {"epsilon": arguments.epsilon, "delta": arguments.delta, "trials": arguments.trials}
-        found.append(audit(step, rows=rows, progress=_on_a_terminal(), **terms))
+        outcomes.append(audit(step, rows=rows, progress=_on_a_terminal(), **terms))
     if arguments.json:
-        print(json.dumps([each.to_dict() for each in found], indent=1))
+        print(json.dumps([outcome.to_dict() for outcome in outcomes], indent=1))
     else:
-        _console().print(rendered(found))
-    if violated := [each.neighbors for each in found if each.violated]:
+        _console().print(rendered(outcomes))
+    if violated := [outcome.neighbors for outcome in outcomes if outcome.violated]:
         raise PlanError(f"{arguments.mechanism!r} loses more than it claims under {' and '.join(violated)}.")
 
 
 def _parameter(text: str) -> tuple[str, Any]:
-    """'k=2' as a name and a value of the plan file's language; other text stands for itself."""
+    """Parse 'k=2' into a name and a TOML value; a value that is not TOML is taken as a string."""
     import tomllib
 
     name, equals, value = text.partition("=")
@@ -245,6 +254,7 @@ def _parameter(text: str) -> tuple[str, Any]:
 
 
 def schema(_: argparse.Namespace) -> None:
+    """Print the JSON schema of plan files."""
     from dpframe.plan.json_schema import schema
 
     print(json.dumps(schema(), indent=1))

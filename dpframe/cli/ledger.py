@@ -15,37 +15,51 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     def add(name: str, command: Any, text: str) -> argparse.ArgumentParser:
-        found = commands.add_parser(name, help=text, description=text)
-        found.set_defaults(command=command)
-        found.add_argument("ledger", metavar="DB", help="the path of its file, or a postgresql:// URL")
-        add_key(found)
-        found.add_argument("--json", action="store_true")
-        return found
+        subparser = commands.add_parser(name, help=text, description=text)
+        subparser.set_defaults(command=command)
+        subparser.add_argument("ledger", metavar="DB", help="the ledger: a file or a postgresql:// URL")
+        add_key(subparser)
+        subparser.add_argument("--json", action="store_true", help="print JSON")
+        return subparser
 
-    create = add("create", _create, "add a data set with its budget; the ledger is created where there is none")
-    create.add_argument("--dataset", metavar="NAME", required=True, help="what runs call it")
-    create.add_argument("--epsilon", type=float, required=True, help="what all runs together may spend")
-    create.add_argument("--delta", type=float, default=0.0, help="its delta (default: 0)")
-    create.add_argument("--neighbors", required=True, help="add-remove or replace; plans must say the same")
-    create.add_argument("--accountant", help="zcdp, gdp or pure (default: zcdp, or pure where delta is 0)")
-    create.add_argument("--contributions", type=int, default=1, help="the most rows of one person (default: 1)")
+    create = add("create", _create, "add a data set and its budget; creates the ledger if it does not exist")
+    create.add_argument("--dataset", metavar="NAME", required=True, help="the name by which runs refer to the data set")
+    create.add_argument("--epsilon", type=float, required=True, help="the epsilon that all runs together may spend")
     create.add_argument(
-        "--person", metavar="COLUMN", help="the column of ids that enforces it; plans must say the same"
+        "--delta", type=float, default=0.0, help="the delta that all runs together may spend (default: 0)"
     )
-    add("show", _show, "every data set, and what is left of it")
-    history = add("history", _history, "every entry")
-    history.add_argument("--dataset", metavar="NAME", help="only those of one data set")
-    verify = add("verify", _verify, "recompute every hash, sum and limit")
-    verify.add_argument("--head", metavar="HASH", help="a head that you noted: tells whether entries are missing")
+    create.add_argument(
+        "--neighbors", required=True, help="the neighboring relation, add-remove or replace; plans must use the same"
+    )
+    create.add_argument(
+        "--accountant", help="how runs are composed: zcdp, gdp or pure (default: zcdp, or pure if delta is 0)"
+    )
+    create.add_argument(
+        "--contributions", type=int, default=1, help="the largest number of rows of one person (default: 1)"
+    )
+    create.add_argument(
+        "--person",
+        metavar="COLUMN",
+        help="the column of person ids that enforces --contributions; plans must use the same",
+    )
+    add("show", _show, "show every data set, and what is left of its budget")
+    history = add("history", _history, "list every entry of the ledger")
+    history.add_argument("--dataset", metavar="NAME", help="only the entries of one data set")
+    verify = add("verify", _verify, "recompute every hash, sum and limit, to detect changes")
+    verify.add_argument(
+        "--head", metavar="HASH", help="the head (hash of the last entry) noted earlier, to detect missing entries"
+    )
 
 
 def add_key(parser: argparse.ArgumentParser) -> None:
     """Declare --key-file."""
-    parser.add_argument("--key-file", metavar="FILE", type=Path, help="a file that holds the ledger's key")
+    parser.add_argument(
+        "--key-file", metavar="FILE", type=Path, help="a file with the secret key of the ledger, if it has one"
+    )
 
 
 def opened(target: str, key_file: Path | None) -> Ledger:
-    """The ledger that a command names."""
+    """Open the ledger that a command names."""
     return Ledger.open(target, key=_key(key_file))
 
 
@@ -64,7 +78,8 @@ def _create(arguments: argparse.Namespace) -> None:
 
     budget = Budget(epsilon=arguments.epsilon, delta=arguments.delta)
     check_name(arguments.dataset)
-    terms(budget, arguments.neighbors, arguments.accountant, arguments.contributions, arguments.person)  # before a file
+    # checked here, before the file is created
+    terms(budget, arguments.neighbors, arguments.accountant, arguments.contributions, arguments.person)
     ledger = Ledger.create(arguments.ledger, key=_key(arguments.key_file), exist_ok=True)
     ledger.add(
         arguments.dataset,
@@ -89,10 +104,10 @@ def _verify(arguments: argparse.Namespace) -> None:
     _print(opened(arguments.ledger, arguments.key_file).verify(head=arguments.head), arguments)
 
 
-def _print(found: Any, arguments: argparse.Namespace) -> None:
+def _print(shown: Any, arguments: argparse.Namespace) -> None:
     from rich.console import Console
 
     if arguments.json:
-        print(found.to_json())
+        print(shown.to_json())
     else:
-        Console(highlight=False).print(found)
+        Console(highlight=False).print(shown)

@@ -1,7 +1,6 @@
 """The command ``dpframe``: price, check and run plan files from a shell.
 
-Exit codes: 0 done; 1 refused, nothing was charged; 2 the command line is wrong; 3 failed after the charge, which
-stands.
+Exit codes: 0 success; 1 refused, nothing was charged; 2 invalid command line; 3 failed after the charge, which stands.
 """
 
 from __future__ import annotations
@@ -21,10 +20,12 @@ if TYPE_CHECKING:
 
 
 REFUSED, AFTER_THE_CHARGE = 1, 3
+DATA = "a .npy, .csv or .parquet file, or a directory of Parquet files"
+JSON = "print JSON"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; user errors become one line on standard error, never a traceback."""
+    """Run one command and return its exit code; a user error is one line on standard error, never a traceback."""
     arguments = _parser().parse_args(argv)
     try:
         arguments.command(arguments)
@@ -34,90 +35,155 @@ def main(argv: Sequence[str] | None = None) -> int:
     except DPFrameError as error:
         print(f"dpframe: {error}", file=sys.stderr)
         return REFUSED
-    except BrokenPipeError:  # the reader of our output has gone
+    except BrokenPipeError:  # the process that reads our output has exited
         sys.stderr.close()
         return 0
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="dpframe", description="Differentially private matrices about people.")
+    parser = argparse.ArgumentParser(
+        prog="dpframe", description="Release covariances, principal components and spectra under differential privacy."
+    )
     parser.add_argument(
         "--version", action=commands.Version, nargs=0, help="print the versions of dpframe and its plugins"
     )
     subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     def add(name: str, command: Callable[[argparse.Namespace], None], text: str) -> argparse.ArgumentParser:
-        found = subparsers.add_parser(name, help=text, description=text)
-        found.set_defaults(command=command)
-        return found
+        subparser = subparsers.add_parser(name, help=text, description=text)
+        subparser.set_defaults(command=command)
+        return subparser
 
-    demo = add("demo", commands.demo, "a real release on embedded data, with its report")
-    demo.add_argument("--files", metavar="DIR", type=Path, help="write its data and plan there instead of running it")
-    add("plugins", commands.plugins, "what is installed, and what is set aside and why").add_argument(
-        "--json", action="store_true"
+    demo = add("demo", commands.demo, "run a release on a built-in data set and print its report")
+    demo.add_argument(
+        "--files",
+        metavar="DIR",
+        type=Path,
+        help="write the data and the plan of the demo into DIR instead of running it",
     )
-    new = add("new-plugin", commands.new_plugin, "write a complete package for a mechanism of your own, with its tests")
-    new.add_argument("name", metavar="NAME", help="row-lengths makes the package dpframe-row-lengths")
-    new.add_argument("--directory", metavar="DIR", type=Path, default=Path(), help="where to make its folder")
-    explain = add("explain", commands.explain, "price and forecast of a plan file, before any data is touched")
+    add(
+        "plugins", commands.plugins, "list the installed plugins, and those that could not be loaded with the reason"
+    ).add_argument("--json", action="store_true", help=JSON)
+    new = add("new-plugin", commands.new_plugin, "write a package for a new mechanism, with tests, as a starting point")
+    new.add_argument(
+        "name", metavar="NAME", help="the name of the mechanism; row-lengths creates the package dpframe-row-lengths"
+    )
+    new.add_argument(
+        "--directory", metavar="DIR", type=Path, default=Path(), help="where to create the package (default: here)"
+    )
+    explain = add(
+        "explain",
+        commands.explain,
+        "show the privacy cost of a plan and a forecast of its errors, without reading data",
+    )
     explain.add_argument("plan", metavar="PLAN", help="a plan file (TOML)")
-    explain.add_argument("--dim", type=int, help="the number of coordinates")
-    explain.add_argument("--spectrum", help="assumed eigenvalues of the second moment, separated by commas")
-    explain.add_argument("--simulations", type=int, default=0, help="releases to simulate on made-up data")
-    explain.add_argument("--json", action="store_true")
+    explain.add_argument("--dim", type=int, help="the number of coordinates of a row")
+    explain.add_argument(
+        "--spectrum", help="assumed eigenvalues of the second moment, largest first, separated by commas"
+    )
+    explain.add_argument(
+        "--simulations",
+        type=int,
+        default=0,
+        help="releases to simulate on synthetic data for the forecast (default: 0)",
+    )
+    explain.add_argument("--json", action="store_true", help=JSON)
     compare = add(
-        "compare", commands.compare, "rank all installed mechanisms for a task, with the promises of a plan file"
+        "compare",
+        commands.compare,
+        "rank the installed mechanisms for a task by forecast error, with the rows and budget of a plan",
     )
-    compare.add_argument("plan", metavar="PLAN", help="a plan file with a [scenario]; its steps are not used")
-    compare.add_argument("--task", default="subspace", help="subspace, low-rank, eigenvalues or moment")
-    compare.add_argument("-k", type=int, help="how many directions or eigenvalues")
-    compare.add_argument("--json", action="store_true")
+    compare.add_argument(
+        "plan", metavar="PLAN", help="a plan file with a [scenario], the assumed data; its steps are ignored"
+    )
+    compare.add_argument(
+        "--task", default="subspace", help="subspace, low-rank, eigenvalues or moment (default: subspace)"
+    )
+    compare.add_argument("-k", type=int, help="the number of directions or eigenvalues")
+    compare.add_argument("--json", action="store_true", help=JSON)
     require = add(
-        "require", commands.require, "the smallest epsilon with which a plan meets a target; prints the plan file"
+        "require", commands.require, "print a plan file with the smallest epsilon that meets one accuracy target"
     )
-    require.add_argument("plan", metavar="PLAN", help="a plan file with a [scenario]")
-    require.add_argument("--angle-degrees", type=float, help="the largest principal angle allowed")
-    require.add_argument("--frobenius", type=float, help="the largest error in Frobenius norm")
-    require.add_argument("--spectral", type=float, help="the largest error in spectral norm")
-    require.add_argument("--captured-variance", type=float, help="the least share of the best subspace's variance")
-    require.add_argument("--confidence", type=float, default=0.95, help="the share of releases (default: 0.95)")
-    require.add_argument("--step", help="whose result (default: the last one with such an error)")
-    _add_run(add("run", commands.run, "run a plan on data: charge, read, draw, derive"))
-    add_commands(subparsers.add_parser("ledger", help="the budgets of data sets, and every run that spent from them"))
+    require.add_argument("plan", metavar="PLAN", help="a plan file with a [scenario], the assumed data")
+    require.add_argument(
+        "--angle-degrees", type=float, help="target: the largest principal angle to the exact subspace"
+    )
+    require.add_argument("--frobenius", type=float, help="target: the largest error in Frobenius norm")
+    require.add_argument("--spectral", type=float, help="target: the largest error in spectral norm")
+    require.add_argument(
+        "--captured-variance",
+        type=float,
+        help="target: the variance captured, as a fraction of what the best subspace captures, at least",
+    )
+    require.add_argument(
+        "--confidence",
+        type=float,
+        default=0.95,
+        help="the probability with which a release meets the target (default: 0.95)",
+    )
+    require.add_argument("--step", help="the step whose error is limited (default: the last step with such an error)")
+    _add_run(
+        add("run", commands.run, "run a plan on data and write the result; the budget is charged before data is read")
+    )
+    add_commands(
+        subparsers.add_parser(
+            "ledger", help="create, show and verify the record of budgets and of the runs that spent them"
+        )
+    )
     check = add(
-        "check", commands.check, "how the data fits the plan's promise; NOT PRIVATE, for the steward of the data only"
+        "check",
+        commands.check,
+        "report how the data fits the plan's public bounds; NOT PRIVATE, only for who may see the raw data",
     )
     check.add_argument("plan", metavar="PLAN", help="a plan file (TOML)")
-    check.add_argument("data", metavar="DATA", help="as for run")
+    check.add_argument("data", metavar="DATA", help=DATA)
     _add_query(check)
-    audit = add("audit", commands.audit, "try to prove that a mechanism loses more privacy than it claims")
+    audit = add(
+        "audit",
+        commands.audit,
+        "try to prove, from many releases on synthetic neighbors, that a mechanism loses more privacy than claimed",
+    )
     audit.add_argument("mechanism", metavar="NAME", help="an installed mechanism or recipe")
     audit.add_argument(
-        "--set", metavar="PARAMETER=VALUE", action="append", default=[], help="one of its parameters, as in a plan file"
+        "--set",
+        metavar="PARAMETER=VALUE",
+        action="append",
+        default=[],
+        help="a parameter of the mechanism, as in a plan file; may be repeated",
     )
-    audit.add_argument("--epsilon", type=float, default=1.0, help="the claim (default: 1)")
-    audit.add_argument("--delta", type=float, default=1e-2, help="the delta of the claim (default: 0.01)")
-    audit.add_argument("--trials", type=int, default=10_000, help="releases on either data set (default: 10000)")
-    audit.add_argument("--neighbors", choices=["add-remove", "replace"], help="the relation (default: both, in turn)")
-    audit.add_argument("--dim", type=int, default=3, help="coordinates of the made-up rows (default: 3)")
-    audit.add_argument("--json", action="store_true")
-    add("schema", commands.schema, "a JSON schema of plan files, for editors")
+    audit.add_argument("--epsilon", type=float, default=1.0, help="the epsilon that the mechanism claims (default: 1)")
+    audit.add_argument("--delta", type=float, default=1e-2, help="the delta that the mechanism claims (default: 0.01)")
+    audit.add_argument(
+        "--trials", type=int, default=10_000, help="releases on each of the two data sets (default: 10000)"
+    )
+    audit.add_argument(
+        "--neighbors", choices=["add-remove", "replace"], help="the neighboring relation (default: both, in turn)"
+    )
+    audit.add_argument("--dim", type=int, default=3, help="the number of coordinates of a row (default: 3)")
+    audit.add_argument("--json", action="store_true", help=JSON)
+    add("schema", commands.schema, "print a JSON schema of plan files, for editors")
     return parser
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("plan", metavar="PLAN", help="a plan file (TOML)")
-    run.add_argument("data", metavar="DATA", help="a .npy array, a .csv file, a .parquet file or a directory of them")
+    run.add_argument("data", metavar="DATA", help=DATA)
     _add_query(run)
     run.add_argument(
-        "-o", "--output", metavar="DIR", type=Path, help="where to write (default: PLAN's name with -result)"
+        "-o", "--output", metavar="DIR", type=Path, help="the directory for the result (default: PLAN-result)"
     )
     run.add_argument("--json", action="store_true", help="print the result as JSON instead of the report")
-    run.add_argument("--ledger", metavar="DB", help="charge the run to this ledger: a file, or a postgresql:// URL")
-    run.add_argument("--dataset", metavar="NAME", help="which data set of the ledger")
+    run.add_argument(
+        "--ledger",
+        metavar="DB",
+        help="charge the run to this ledger, the record of budgets: a file or a postgresql:// URL",
+    )
+    run.add_argument("--dataset", metavar="NAME", help="the data set of the ledger to charge")
     add_key(run)
 
 
 def _add_query(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--query", metavar="SQL", help="one SELECT whose rows are the data; DATA is a DuckDB database")
+    command.add_argument(
+        "--query", metavar="SQL", help="a SELECT statement whose rows are the data; DATA is then a DuckDB database file"
+    )

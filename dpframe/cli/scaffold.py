@@ -1,4 +1,4 @@
-"""A plugin in ten minutes: ``dpframe new-plugin NAME`` writes a complete package to start from.
+"""``dpframe new-plugin NAME``: write a complete package as the starting point of a plugin.
 
 All names follow from NAME, with or without the prefix ``dpframe-``. For ``row-lengths``:
 
@@ -9,7 +9,7 @@ mechanism      ``row-lengths``
 class          ``RowLengthsMechanism``
 =============  ========================
 
-The files are in ``dpframe/templates/plugin``, with ``@name@`` and the like in place of these names.
+The files are in ``dpframe/templates/plugin``, with marks such as ``@package@`` in place of these names.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 PREFIX = "dpframe-"
 LONGEST = 32
-"""Longer names would not fit on the lines of the files."""
+"""The longest name that fits on the lines of the files."""
 
 _WORDS = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _MARK = re.compile(r"@(\w+)@")
@@ -38,10 +38,10 @@ _MARK = re.compile(r"@(\w+)@")
 
 @attrs.frozen
 class Names:
-    """The names that follow from the one that the user gave.
+    """The names that follow from NAME.
 
     Args:
-        mechanism: how plans call the mechanism.
+        mechanism: the name of the mechanism in plans.
 
     >>> Names.of("dpframe-row-lengths").package
     'dpframe_row_lengths'
@@ -51,38 +51,41 @@ class Names:
 
     @classmethod
     def of(cls, name: str) -> Names:
-        """The names for NAME; raises PluginError where it cannot be used."""
+        """The names for NAME; raises PluginError if it is invalid or taken."""
         words = name.removeprefix(PREFIX)
         if not _WORDS.fullmatch(words) or len(words) > LONGEST or words == PREFIX.rstrip("-"):
             raise PluginError(
-                "the name of a plugin must be small letters, digits and single hyphens, a letter first, at most "
+                "the name of a plugin must be lower-case letters, digits and single hyphens, a letter first, at most "
                 f"{LONGEST} characters, such as 'row-lengths' or 'dpframe-row-lengths'; got {name!r}. "
                 "Nothing was written."
             )
         if words in {known.name for known in registry.classes("mechanism")}:
             owner = registry.provider("mechanism", words)
-            told = f"{owner.name} {owner.version}" if owner else registry.HERE
-            raise PluginError(f"the mechanism name {words!r} is already provided by {told}. Nothing was written.")
+            origin = f"{owner.name} {owner.version}" if owner else registry.HERE
+            raise PluginError(f"the mechanism name {words!r} is already provided by {origin}. Nothing was written.")
         if PREFIX + words in {distribution.name for distribution in metadata.distributions()}:
             raise PluginError(f"{PREFIX + words!r} is already installed. Nothing was written.")
         if PREFIX + words in registry.OWN:
-            raise PluginError(f"{PREFIX + words!r} is the name of a plugin of the project itself. Nothing was written.")
+            raise PluginError(f"{PREFIX + words!r} is the name of a plugin of dpframe itself. Nothing was written.")
         return cls(words)
 
     @property
     def distribution(self) -> str:
+        """The name of the distribution, as pip knows it."""
         return PREFIX + self.mechanism
 
     @property
     def package(self) -> str:
+        """The name of the package, as Python imports it."""
         return self.distribution.replace("-", "_")
 
     @property
     def class_(self) -> str:
+        """The name of the class of the mechanism."""
         return "".join(word.capitalize() for word in self.mechanism.split("-")) + "Mechanism"
 
     def filled(self, text: str) -> str:
-        """A text of the template with the names in their places."""
+        """Replace the marks in a text of the template by the names."""
         names = {
             "distribution": self.distribution,
             "package": self.package,
@@ -93,11 +96,11 @@ class Names:
 
 
 def new_plugin(name: str, directory: Path) -> Path:
-    """Write a complete package for a plugin; its folder.
+    """Write a complete package for a plugin, and return its folder.
 
     Args:
-        name: NAME, from which all names follow.
-        directory: where the folder is made, which must not exist yet. Nothing is left there unless all is written.
+        name: NAME, from which all other names follow.
+        directory: where the folder is created; it must not exist yet. If writing fails, nothing is left there.
     """
     names = Names.of(name)
     folder = directory / names.distribution
@@ -115,11 +118,11 @@ def new_plugin(name: str, directory: Path) -> Path:
 
 
 def _write(template: Traversable, target: Path, names: Names) -> None:
-    """Copy a template, file by file."""
+    """Copy a template, file by file, and fill in the names."""
     target.mkdir()
     for part in template.iterdir():
-        found = target / names.filled(part.name.removesuffix(".template"))
+        path = target / names.filled(part.name.removesuffix(".template"))
         if part.is_dir():
-            _write(part, found, names)
+            _write(part, path, names)
         else:
-            found.write_text(names.filled(part.read_text(encoding="utf-8")), encoding="utf-8")
+            path.write_text(names.filled(part.read_text(encoding="utf-8")), encoding="utf-8")

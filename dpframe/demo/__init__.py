@@ -1,1 +1,1 @@
-"""A release on embedded data, from the plan to the report."""
+"""A release on built-in data, from the plan to the report."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpframe.spec.columns import Column
 
-# Public ranges, written down from the census documentation and common sense, not from the rows.
+# Public ranges, from the census documentation and common sense, never from the rows.
 ADULT_COLUMNS = [
     Column("age", 17, 90, unit="years"),  # adults; the census top-codes age at 90
     Column("fnlwgt", 0, 1_500_000, unit="people"),  # sampling weight

@@ -1,4 +1,4 @@
-"""A real release from beginning to end: ``make demo``."""
+"""A complete release on built-in data: ``make demo``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def subspace_distance(one: NDArray[np.float64], other: NDArray[np.float64]) -> f
 
 
 def diagnostic(result: dp.Result, data: dict[str, NDArray[np.float64]]) -> dict[str, str]:
-    """How far the release is from the answer without privacy, which only the data's steward may see."""
+    """The distance of the release from the exact values; only the steward of the data may see it."""
     mapped = np.concatenate([column.map(data[column.name]) for column in ADULT_COLUMNS], axis=1)
     covariance = np.cov(mapped, rowvar=False, bias=True)
     components = np.linalg.eigh(covariance)[1][:, ::-1][:, :3]
@@ -52,7 +52,7 @@ def diagnostic(result: dp.Result, data: dict[str, NDArray[np.float64]]) -> dict[
 
 
 def write_files(folder: Path) -> None:
-    """The demonstration as a user would keep it: the table as adult.csv and the plan as plan.toml."""
+    """Write the table to adult.csv and the plan to plan.toml."""
     import csv
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -65,6 +65,7 @@ def write_files(folder: Path) -> None:
 
 
 def main() -> None:
+    """Explain the plan, run it on the built-in data, and compare the result with the exact values."""
     from rich.console import Console
     from rich.rule import Rule
 
