@@ -55,7 +55,7 @@ class Names:
         words = name.removeprefix(PREFIX)
         if not _WORDS.fullmatch(words) or len(words) > LONGEST or words == PREFIX.rstrip("-"):
             raise PluginError(
-                "the name of a plugin must be lower-case letters, digits and single hyphens, a letter first, at most "
+                "the name of a plugin must be lowercase letters, digits and single hyphens, a letter first, at most "
                 f"{LONGEST} characters, such as 'row-lengths' or 'dpframe-row-lengths'; got {name!r}. "
                 "Nothing was written."
             )
@@ -66,7 +66,7 @@ class Names:
         if PREFIX + words in {distribution.name for distribution in metadata.distributions()}:
             raise PluginError(f"{PREFIX + words!r} is already installed. Nothing was written.")
         if PREFIX + words in registry.OWN:
-            raise PluginError(f"{PREFIX + words!r} is the name of a plugin of dpframe itself. Nothing was written.")
+            raise PluginError(f"{PREFIX + words!r} is the name of a plugin of the project itself. Nothing was written.")
         return cls(words)
 
     @property

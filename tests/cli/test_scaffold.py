@@ -107,7 +107,7 @@ def test_names_follow_from_one(name: str, distribution: str, package: str, mecha
 def test_a_name_that_cannot_be_used_is_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert 1 == cli.main(["new-plugin", "--directory", str(tmp_path), "--", name])
     told = capsys.readouterr().err
-    assert told.startswith("dpframe: the name of a plugin must be small letters, digits and single hyphens")
+    assert told.startswith("dpframe: the name of a plugin must be lowercase letters, digits and single hyphens")
     assert f"got {name!r}. Nothing was written." in told
     assert [] == list(tmp_path.iterdir())
 

@@ -12,11 +12,13 @@ DPFRAME_API = 1
 
 @dp.hookimpl
 def dpframe_mechanisms() -> list[type[dp.Mechanism]]:
+    """The mechanism ``gaussian``."""
     return [SymmetricGaussian]
 
 
 @dp.hookimpl
 def dpframe_bound_oracles() -> list[type[dp.BoundOracle]]:
+    """The oracles ``first-order``, ``dyson`` and ``printed-rates``."""
     return [FirstOrder, Dyson, PrintedRates]
 
 

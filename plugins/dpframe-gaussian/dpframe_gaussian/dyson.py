@@ -1,13 +1,13 @@
-"""Error bounds with all constants, from Dyson's motion of eigenvectors while noise grows from zero to its size.
+"""Error bounds with all constants, from Dyson Brownian motion of eigenvectors as the noise grows from zero.
 
-Let N(t) be Brownian motion in the symmetric matrices, N(s²) the noise. The target Ψ(t) of M + N(t) is a smooth function
-of it while the gaps that matter stay open, and they do while the spread of N(t), its largest eigenvalue less its
-smallest, is at most some width below the smallest of them. By Itô's formula Ψ(s²) − Ψ(0) is then a martingale with
+Let N(t) be Brownian motion on the symmetric matrices, with N(s²) the noise. The target Ψ(t) is a smooth function of
+M + N(t) as long as the relevant gaps stay positive; they do while the spread of N(t), its largest eigenvalue minus its
+smallest, is at most some width below the smallest relevant gap. By Itô's formula Ψ(s²) − Ψ(0) is then a martingale with
 E‖·‖² ≤ s²·squares plus a drift of norm at most s²·drift (:class:`~dpframe_gaussian.target.Sensitivity`). The spread
-exceeds the width at some time with probability at most p. Every width gives a bound, and the smallest is taken.
+exceeds the width at some time with probability at most p. Every width gives a bound, and the smallest bound is used.
 
-This is Theorem 2.2 of Mangoubi and Vishnoi 2022 with constants, for noise without a preferred direction. Its proof is
-in docs/explanation/gaussian-error.md.
+This is Theorem 2.2 of Mangoubi and Vishnoi 2022 with constants, for isotropic noise. Its proof is in
+docs/explanation/gaussian-error.md.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import numpy as np
 from dpframe_gaussian.noise import Noise
 from dpframe_gaussian.target import Target
 
-WIDTHS = 60  # tried; each of them gives a bound
-FARTHEST = 24.0  # widths above the least, in units of s: beyond, p is below e⁻¹⁴⁴
+WIDTHS = 60  # the number of widths tried; each gives a bound
+FARTHEST = 24.0  # the largest width tried, above the least, in units of s; there p is below e⁻¹⁴⁴
 
 
 @attrs.frozen
@@ -29,11 +29,11 @@ class Stay:
     """What is proved for one width.
 
     Args:
-        path: √E‖Ψ(τ) − Ψ(0)‖² ≤ path, where τ is the end, or the moment when the width is left.
-        lipschitz: of the error as a function of the noise, while it stays.
-        reach: no error is larger while it stays.
-        left: the probability that the width is left, at most.
-        astray: √E[‖Ψ(s²) − Ψ(0)‖²; the width is left] ≤ astray.
+        path: √E‖Ψ(τ) − Ψ(0)‖² ≤ path, where τ is s², or the first time that the spread exceeds the width.
+        lipschitz: a Lipschitz constant of the error as a function of the noise, while the spread is within the width.
+        reach: an upper bound on the error while the spread is within the width.
+        left: an upper bound on the probability that the spread exceeds the width.
+        astray: √E[‖Ψ(s²) − Ψ(0)‖²; the spread exceeds the width] ≤ astray.
     """
 
     path: float
@@ -44,48 +44,48 @@ class Stay:
 
 
 def stays(target: Target, noise: Noise) -> list[Stay]:
-    """What is proved for widths between 2√2 s√d and the smallest gap that matters; none where that is not above."""
+    """What is proved for widths between 2√2 s√d and the smallest relevant gap; empty if that gap is not larger."""
     least = noise.least_width(target.dim)
     most = min(target.tightest[1], least + FARTHEST * noise.scale)
     return [_stay(target, noise, width) for width in np.linspace(least, most, WIDTHS + 2)[1:-1]] if most > least else []
 
 
 def _stay(target: Target, noise: Noise, width: float) -> Stay:
-    found, s, left = target.sensitivity(width), noise.scale, noise.leaves(target.dim, width)
-    path = s * (math.sqrt(found.squares) + s * found.drift)
+    sensitivity, s, left = target.sensitivity(width), noise.scale, noise.leaves(target.dim, width)
+    path = s * (math.sqrt(sensitivity.squares) + s * sensitivity.drift)
     if not target.kept:
         reach, astray = target.diameter, target.diameter * math.sqrt(left)
-    else:  # the norm of the noise must stay below the width as well, and eigenvalues have no diameter
+    else:  # the norm of the noise must also stay below the width, and eigenvalues are unbounded
         left *= 1 + 2 * math.exp(-target.dim)
         reach = target.diameter + math.sqrt(target.k) * width
         values = math.sqrt(target.k) * noise.spectral_on(target.dim, min(left, 1.0))
         astray = target.diameter * math.sqrt(left) + values
-    return Stay(path, found.lipschitz, reach, left, astray)
+    return Stay(path, sensitivity.lipschitz, reach, left, astray)
 
 
-def mean(found: list[Stay]) -> float:
+def mean(proved: list[Stay]) -> float:
     """The smallest √((path)² + (astray)²) ≥ √E‖Ĥ − H‖²."""
-    return min(math.hypot(stay.path, stay.astray) for stay in found)
+    return min(math.hypot(stay.path, stay.astray) for stay in proved)
 
 
 def markov(root_mean_square: float, beta: float) -> float:
-    """What an error exceeds with probability at most β, by Markov's inequality for its square (Appendix E)."""
+    """A bound that the error exceeds with probability at most β, by Markov's inequality for its square (Appendix E)."""
     return root_mean_square / math.sqrt(beta)
 
 
-def concentrated(found: list[Stay], noise: Noise, beta: float) -> float | None:
-    """What an error exceeds with probability at most β, by Gaussian concentration; None where every p is above β.
+def concentrated(proved: list[Stay], noise: Noise, beta: float) -> float | None:
+    """A bound that the error exceeds with probability at most β, by Gaussian concentration; None if every p is above β.
 
-    On the convex set of noise within the width, the error is Lipschitz. Continued to all noise with the same constant,
-    and cut at its reach, it has a mean of at most path + reach · p, and exceeds that by lipschitz · s · x with
-    probability at most exp(−x²/2). It is the error except with probability p.
+    On the convex set of noise within the width, the error is Lipschitz. Extended to all noise with the same constant,
+    and truncated at its reach, it has a mean of at most path + reach · p, and exceeds that by lipschitz · s · x with
+    probability at most exp(−x²/2). The extension equals the error except with probability p.
     """
     return min(
         (
             stay.path
             + stay.reach * stay.left
             + stay.lipschitz * noise.scale * math.sqrt(-2 * math.log(beta - stay.left))
-            for stay in found
+            for stay in proved
             if stay.left < beta
         ),
         default=None,
@@ -93,7 +93,7 @@ def concentrated(found: list[Stay], noise: Noise, beta: float) -> float | None:
 
 
 def needed_gap(target: Target, noise: Noise, beta: float) -> float:
-    """The gap above which the largest width that is tried is left with probability below β."""
+    """The gap above which the spread exceeds the largest width tried with probability below β."""
     share = 1 + 2 * math.exp(-target.dim) if target.kept else 1.0
     least, width = noise.least_width(target.dim), noise.spread_quantile(target.dim, beta / share)
     return least + (width - least) * (WIDTHS + 1) / WIDTHS

@@ -9,16 +9,16 @@ from dpframe_gaussian.target import Target
 
 
 def forecast(target: Target, noise: Noise) -> float:
-    """√E‖Ĥ − H‖² to first order, and never above the largest distance there is.
+    """√E‖Ĥ − H‖² to first order, capped at the largest possible distance.
 
-    Eigenvector i turns towards j by N_ij/(σ_i − σ_j), so E‖Ĥ − H‖² ≈ s² Σ_{i<j} (λ_i − λ_j)²/(σ_i − σ_j)². With its
-    noisy eigenvalues kept, the rank-k part has s²[k(k+1)/2 + Σ_{i≤k<j} σ_i²/(σ_i − σ_j)²]. Compare Mangoubi and Vishnoi
-    2022, Theorem 2.2. For noise that is not isotropic this is the first order for isotropic noise that covers it, and
-    never less than its own.
+    Eigenvector i turns towards j by N_ij/(σ_i − σ_j), so E‖Ĥ − H‖² ≈ s² Σ_{i<j} (λ_i − λ_j)²/(σ_i − σ_j)². For
+    the rank-k part, which keeps its noisy eigenvalues, it is s²[k(k+1)/2 + Σ_{i≤k<j} σ_i²/(σ_i − σ_j)²]. Compare
+    Mangoubi and Vishnoi 2022, Theorem 2.2. For noise that is not isotropic, this is the value for isotropic noise of
+    the same scale s, which is never smaller.
 
     >>> round(forecast(Target.subspace([300.0, 100.0, 100.0], 1), Noise(1.0, math.sqrt(0.5))), 6)
     0.007071
     """
-    own = target.k * (target.k + 1) / 2 if target.kept else 0.0  # within the kept part, where no gap matters
+    own = target.k * (target.k + 1) / 2 if target.kept else 0.0  # noise within the kept part, whatever the gaps
     turned = min(noise.scale * math.sqrt(target.sensitivity().squares - own), target.diameter)
     return math.hypot(noise.scale * math.sqrt(own), turned)

@@ -1,4 +1,4 @@
-"""Error bounds that hold for any gaps and any noise of the mechanism, at the price of larger constants."""
+"""Error bounds that hold for any gaps and any noise shape of the mechanism, with larger constants."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dpframe_gaussian.target import Target
 
 
 def largest(target: Target, noise: Noise) -> float:
-    """√E‖Ĥ − H‖² is never above this: the diameter, and for kept eigenvalues what noise adds to them."""
+    """An upper bound on √E‖Ĥ − H‖² for any gaps: the diameter, plus the error of the eigenvalues if they are kept."""
     return target.diameter + _kept(target, noise.spectral(target.dim), noise.frobenius(target.dim))
 
 
 def largest_quantile(target: Target, noise: Noise, beta: float) -> float:
-    """‖Ĥ − H‖ is above this with probability at most β, whatever the gaps."""
+    """A bound that ‖Ĥ − H‖ exceeds with probability at most β, for any gaps."""
     dim = target.dim
     return target.diameter + _kept(target, noise.spectral_quantile(dim, beta), noise.frobenius_quantile(dim, beta))
 
@@ -34,22 +34,22 @@ def hoffman_wielandt(target: Target, noise: Noise) -> float:
 def davis_kahan(target: Target, noise: Noise) -> float:
     """√E‖Ĥ − H‖² ≤ Σ_i (λ_i − λ_{i+1}) √(2m_i) min(1, z/(σ_i − σ_{i+1})), m_i = min(i, d − i), z² = s²(8d + 2).
 
-    A projector on i leading eigenvectors moves by at most √(2m_i) z/(σ_i − σ_{i+1}) where z is the spread of the noise,
-    and H is a sum of projectors (compare Mangoubi and Vishnoi 2022, equations 37 to 42).
+    The projector on the i leading eigenvectors moves by at most √(2m_i) z/(σ_i − σ_{i+1}) where z is the spread of the
+    noise, and H is a sum of projectors (compare Mangoubi and Vishnoi 2022, equations 37 to 42).
     """
     kept = _kept(target, noise.spectral(target.dim), noise.frobenius(target.dim))
     return min(_telescoped(target, noise.spread(target.dim)) + kept, largest(target, noise))
 
 
 def davis_kahan_quantile(target: Target, noise: Noise, beta: float) -> float:
-    """‖Ĥ − H‖ is above this with probability at most β; half of β is left to kept eigenvalues."""
+    """A bound that ‖Ĥ − H‖ exceeds with probability at most β; for kept eigenvalues β is split in half."""
     if not target.kept:
-        found = _telescoped(target, noise.spread_quantile(target.dim, beta))
+        bound = _telescoped(target, noise.spread_quantile(target.dim, beta))
     else:
-        found = _telescoped(target, noise.spread_quantile(target.dim, beta / 2))
+        bound = _telescoped(target, noise.spread_quantile(target.dim, beta / 2))
         quantiles = noise.spectral_quantile(target.dim, beta / 2), noise.frobenius_quantile(target.dim, beta / 2)
-        found += _kept(target, *quantiles)
-    return min(found, largest_quantile(target, noise, beta))
+        bound += _kept(target, *quantiles)
+    return min(bound, largest_quantile(target, noise, beta))
 
 
 def _telescoped(target: Target, spread: float) -> float:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import dpframe.plugin as dp
 
-DRAWN = 1 << 20  # entries of noise held at a time
+DRAWN = 1 << 20  # entries of noise drawn at a time
 
 _ROOT_HALF = dp.rounding.sqrt_up(2) / 2
 
@@ -26,19 +26,19 @@ class SymmetricGaussian(dp.Mechanism):
     """The second moment with symmetric Gaussian noise.
 
     One person moves the moment by at most Δ in Frobenius norm. The default noise has density ∝ exp(−‖N‖²/2s²) on
-    symmetric matrices: along any direction it is a Gaussian of deviation s, so a shift by Δ is exactly as visible as a
-    shift of one unit Gaussian by mu = Δ/s. The moment is a matrix of integers, and noise is drawn as the nearest
-    integers of real Gaussians; since round(M + z) = M + round(z) entry by entry, the release is post-processing of the
-    real-valued mechanism and has the same mu. Scales are rounded up, so mu is never exceeded.
+    symmetric matrices: along any direction it is a Gaussian of deviation s, so a shift by Δ is exactly as hard to
+    detect as a shift of one unit Gaussian by mu = Δ/s. The moment is a matrix of integers, and noise is drawn as the
+    nearest integers of real Gaussians; since round(M + z) = M + round(z) entry by entry, the release is post-processing
+    of the real-valued mechanism and has the same mu. Scales are rounded up, so mu is never exceeded.
 
     Args:
-        noise: "goe" (default) has off-diagonal variance s²/2, all that the guarantee needs. "triangular" draws the
-            upper triangle independently with variance s² (Dwork et al. 2014): the same mu for more noise, since the
-            upper triangle moves by up to Δ as well. "paper" is σ(G + Gᵀ) with σ = s (Mangoubi and Vishnoi 2022):
-            "goe" with twice the noise; the loss stated is the one its proof claims, twice the true mu.
+        noise: "goe" (default) has off-diagonal variance s²/2, all that the guarantee needs. "triangular" draws
+            the upper triangle independently with variance s² (Dwork et al. 2014): the same mu for more noise, since the
+            upper triangle moves by up to Δ as well. "paper" is σ(G + Gᵀ) with σ = s (Mangoubi and Vishnoi 2022): "goe"
+            with twice the noise; the loss stated is the one its proof claims, twice the true mu.
 
     Guarantee:
-        Gaussian loss with mu = level, for either neighbouring relation; worst case.
+        Gaussian loss with mu = level, for either neighboring relation; worst case.
 
     References:
         Dwork, Talwar, Thakurta and Zhang, "Analyze Gauss", STOC 2014.
@@ -86,7 +86,7 @@ class SymmetricGaussian(dp.Mechanism):
 
     @classmethod
     def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
-        """The moment, and whatever is asked for as a function of it."""
+        """Release the moment, and derive the task's result from it."""
         steps = [dp.release("moment", cls.name)]
         if public["rows"].center:
             steps.append(dp.derive("covariance", "covariance", of="moment"))
@@ -110,7 +110,7 @@ class SymmetricGaussian(dp.Mechanism):
 
 
 def _add_symmetric(matrix: NDArray[np.int64], draw: Callable[[int], NDArray[np.int64]]) -> None:
-    """Add noise to the upper triangle, row by row, and the same to its mirror image; some rows are drawn at a time."""
+    """Add noise to the upper triangle and the same noise to the lower triangle; several rows are drawn at a time."""
     dim = len(matrix)
     start = 0
     while start < dim - 1:
@@ -128,8 +128,8 @@ def _add_symmetric(matrix: NDArray[np.int64], draw: Callable[[int], NDArray[np.i
 def classical_level(*, epsilon: float, delta: float) -> float:
     """The level of the classical calibration σ = Δ √(2 ln(1.25/δ)) / ε, for ``dp.release(..., level=...)``.
 
-    It is proved for epsilon < 1 only and never better than solving the level from the budget, which is what a step
-    without ``level=`` does; it is here to reproduce published experiments.
+    It is proved for epsilon < 1 only, and never better than solving the level from the budget, as a step without
+    ``level=`` does. It is provided to reproduce published experiments.
 
     >>> round(1 / classical_level(epsilon=0.5, delta=1e-6), 4)
     10.5976

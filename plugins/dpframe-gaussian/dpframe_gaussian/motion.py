@@ -1,6 +1,6 @@
-"""Dyson Brownian motion: how eigenvalues and eigenvectors move while Gaussian noise is poured in.
+"""Dyson Brownian motion: how eigenvalues and eigenvectors move as Gaussian noise is added.
 
-For explanation, on spectra that are made up or public: nothing here is private, and its randomness is not secure.
+For explanation, on made-up or public spectra: nothing here is private, and its randomness is not secure.
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ class DysonPaths:
     N is Brownian motion on symmetric matrices: over a time h its entries move independently by N(0, h) on the diagonal
     and N(0, h/2) off it. At t = s² it has the law of the noise that the mechanism ``gaussian`` adds with its default
     shape. Increments are drawn from this law and every matrix is decomposed anew, so at the chosen times the paths
-    follow the stochastic equations of Dyson without an error of discretisation.
+    follow Dyson's stochastic differential equations without discretization error.
 
-    This is for explanation, on made-up or public spectra: it draws from an ordinary generator, and what it returns
-    about a private spectrum would be private.
+    This is for explanation, on made-up or public spectra: it draws from an ordinary generator, and its output for a
+    private spectrum would reveal that spectrum.
 
     Args:
-        spectrum: eigenvalues of M from the largest, none negative. M is diagonal; the noise is the same in any basis.
+        spectrum: eigenvalues of M from the largest, none negative. M is diagonal; the noise has the same law in any
+            orthonormal basis.
         scale: s, the deviation of the noise on the diagonal at the last time.
-        steps: into how many equal parts [0, s²] is cut.
+        steps: the number of equal parts into which [0, s²] is divided.
         seed: of the generator.
 
     References:
@@ -62,7 +63,7 @@ class DysonPaths:
 
     @cached_property
     def times(self) -> Floats:
-        """From 0 to s²."""
+        """The times, from 0 to s²."""
         return np.linspace(0.0, self.scale**2, self.steps + 1)
 
     @property
@@ -72,7 +73,7 @@ class DysonPaths:
 
     @property
     def vectors(self) -> Floats:
-        """u_1(t), …, u_d(t) in the columns of one matrix for each time, each with the sign nearest to its last one."""
+        """u_1(t), …, u_d(t) in the columns of one matrix for each time, with signs chosen for continuity."""
         return self._decomposed[1]
 
     def errors(self, target: ArrayLike) -> Floats:
@@ -89,15 +90,15 @@ class DysonPaths:
             )
         leading = self.vectors[:, :, : len(wanted)]
         moved = (leading * wanted) @ leading.transpose(0, 2, 1)
-        found: Floats = np.linalg.norm(moved - moved[0], axis=(1, 2))
-        return found
+        distances: Floats = np.linalg.norm(moved - moved[0], axis=(1, 2))
+        return distances
 
     @cached_property
     def _decomposed(self) -> tuple[Floats, Floats]:
         values, vectors = np.linalg.eigh(np.diag(self.spectrum) + self._noise())
         values, vectors = values[:, ::-1], vectors[:, :, ::-1]
-        kept = np.einsum("tij,tij->tj", vectors[1:], vectors[:-1])
-        signs = np.cumprod(np.where(kept < 0.0, -1.0, 1.0), axis=0)
+        overlaps = np.einsum("tij,tij->tj", vectors[1:], vectors[:-1])
+        signs = np.cumprod(np.where(overlaps < 0.0, -1.0, 1.0), axis=0)
         return values, np.concatenate([vectors[:1], vectors[1:] * signs[:, None, :]])
 
     def _noise(self) -> Floats:

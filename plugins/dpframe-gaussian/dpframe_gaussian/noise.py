@@ -1,10 +1,10 @@
-"""How large symmetric Gaussian noise N is: in Frobenius norm, in spectral norm, and from end to end of its spectrum.
+"""The size of symmetric Gaussian noise N: its Frobenius norm, spectral norm, and spread λ_max − λ_min.
 
 The scale s is that of isotropic noise (GOE): deviation s on the diagonal and s/√2 off it, a standard Gaussian times s
-in the Euclidean space of symmetric matrices. Noise with other deviations is isotropic noise less an independent part:
-with s = max(diagonal, √2 · off-diagonal), N + N′ is isotropic for an independent N′ of mean zero. By Jensen's
+in the Euclidean space of symmetric matrices. Noise with other deviations is covered by isotropic
+noise: with s = max(diagonal, √2 · off-diagonal), N + N′ is isotropic for an independent N′ of mean zero. By Jensen's
 inequality E φ(N) ≤ E φ(N + N′) for convex φ, and N is a linear image of a standard Gaussian by a map of norm at most s.
-So what follows here from means of convex functions and from concentration holds for N as well. Derivations:
+So bounds on means of convex functions, and bounds by concentration, hold for N as well. Derivations:
 docs/explanation/gaussian-error.md.
 """
 
@@ -17,7 +17,7 @@ import attrs
 
 @attrs.frozen
 class Noise:
-    """Independent Gaussian noise on the upper triangle of a symmetric matrix, by its deviations.
+    """Independent Gaussian noise on the upper triangle of a symmetric matrix, given by its deviations.
 
     >>> Noise(2.0, math.sqrt(2)).isotropic
     True
@@ -45,7 +45,7 @@ class Noise:
         return math.hypot(math.sqrt(dim) * self.diagonal, math.sqrt(dim * (dim - 1)) * self.off_diagonal)
 
     def frobenius_quantile(self, dim: int, beta: float) -> float:
-        """‖N‖_F is above this with probability at most β: it is 1-Lipschitz, its mean at most its root mean square."""
+        """A bound that ‖N‖_F exceeds with probability at most β: 1-Lipschitz, its mean at most its root mean square."""
         return self.frobenius(dim) + self.scale * math.sqrt(2 * math.log(1 / beta))
 
     def spectral(self, dim: int) -> float:
@@ -56,7 +56,7 @@ class Noise:
         return self.scale * math.hypot(math.sqrt(2 * dim) + math.sqrt(2 / math.pi), 1.0)
 
     def spectral_quantile(self, dim: int, beta: float) -> float:
-        """‖N‖ is above this with probability at most β: at either end of the spectrum, β/2 is left."""
+        """A bound that ‖N‖ exceeds with probability at most β: β/2 for each end of the spectrum."""
         return self.scale * (math.sqrt(2 * dim) + math.sqrt(2 * math.log(2 / beta)))
 
     def spectral_on(self, dim: int, probability: float) -> float:
@@ -75,11 +75,11 @@ class Noise:
         return self.scale * math.sqrt(8 * dim + 2)
 
     def spread_quantile(self, dim: int, beta: float) -> float:
-        """λ_max(N) − λ_min(N) is above this with probability at most β: it is √2-Lipschitz."""
+        """A bound that λ_max(N) − λ_min(N) exceeds with probability at most β: it is √2-Lipschitz."""
         return self.scale * 2 * (math.sqrt(2 * dim) + math.sqrt(math.log(1 / beta)))
 
     def least_width(self, dim: int) -> float:
-        """2√2 s√d: above it, the spread of a Brownian motion that ends in N is likely to stay below a given width."""
+        """2√2 s√d: a Brownian motion that ends in N is likely to keep its spread below any width well above this."""
         return self.scale * 2 * math.sqrt(2 * dim)
 
     def leaves(self, dim: int, width: float) -> float:

@@ -1,7 +1,7 @@
-"""What to expect of a Gaussian release and of what is derived from it: forecasts, bounds and printed rates.
+"""Errors of a Gaussian release and of values derived from it: forecasts, proved bounds and published rates.
 
-Figures are root mean squares, √E‖·‖², which are never below the mean, unless they come with a confidence. They are for
-noise before it is rounded to the lattice, which moves no entry by more than half of a squared lattice step.
+Values are root mean squares, √E‖·‖², which are never below the mean, unless they have a confidence. They are for the
+noise before it is rounded to the lattice; rounding moves no entry by more than half of a squared lattice step.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dpframe_gaussian.noise import Noise
 from dpframe_gaussian.target import Floats, Target
 
 GAP_FACTOR = 10.0  # gaps of this many s√d: first-order forecasts are within a few per cent of simulation
-BETA = 0.05  # the probability that a bound with a confidence leaves
+BETA = 0.05  # the probability with which a bound with a confidence may fail
 ROOT_MEAN_SQUARE = "root mean square"
 PAPER = "Mangoubi and Vishnoi 2022"
 PROOF = "docs/explanation/gaussian-error.md"
@@ -32,11 +32,11 @@ class Question:
     Args:
         rows: with the dimension of the scenario.
         source: the name of the release.
-        noise: its deviations, in the units of the data.
+        noise: the deviations of its noise, in the units of the data.
         dim: the number of coordinates.
-        target: what is computed from it, for the assumed eigenvalues; None for the release itself.
-        difference: of what with what the error is.
-        refuted: what the scenario itself rules out and every figure rests on: that no row is scaled down.
+        target: what is derived from it, for the assumed eigenvalues; None for the release itself.
+        difference: what the error measures, in words.
+        refuted: the assumption that no row is scaled down, if the scenario contradicts it; every value rests on it.
     """
 
     rows: dp.Rows
@@ -48,7 +48,7 @@ class Question:
     refuted: tuple[dp.Assumption, ...] = ()
 
     def limited(self, bounds: Iterable[dp.Bound]) -> list[dp.Bound]:
-        """The same bounds where rows may fit into the norm; without a number, but for forecasts, where they cannot."""
+        """The bounds, with the refuted assumption added and, except for forecasts, their values removed."""
         if not self.refuted:
             return list(bounds)
         return [
@@ -61,11 +61,12 @@ class Question:
         ]
 
     def norm(self, norm: str = "Frobenius", figure: str = "") -> str:
+        """The norm of a bound, in words."""
         return f"{norm}, of {self.difference}" + (f"; {figure}" if figure else "")
 
 
 def asked(plan: dp.Plan, step: str, scenario: dp.Scenario) -> Question | None:
-    """What is asked about a step, or None where it is not about uncentred Gaussian noise or no spectrum is assumed."""
+    """The question about a step; None if it is not about uncentered Gaussian noise, or no spectrum is assumed."""
     if plan.rows.center or plan.rows.released_norm is not None:
         return None
     actions: dict[str, Any] = {part.name: part.action for part in plan.steps}
@@ -74,17 +75,17 @@ def asked(plan: dp.Plan, step: str, scenario: dp.Scenario) -> Question | None:
     source = step if isinstance(action, SymmetricGaussian) else of.name if isinstance(of, dp.Ref) else None
     if source is None or not isinstance(actions[source], SymmetricGaussian):
         return None
-    found = (None, "the noise") if source == step else _target(action, scenario)
-    if found is None:
+    target = (None, "the noise") if source == step else _target(action, scenario)
+    if target is None:
         return None
     rows = plan.rows.bind(scenario.dim)
     scales = actions[source].noise(rows, plan.pricing.levels[source])
     noise = Noise(scales["diagonal"], scales["off-diagonal"])
-    return Question(rows, source, noise, scenario.dim, *found, refuted=_too_long(rows, scenario))
+    return Question(rows, source, noise, scenario.dim, *target, refuted=_too_long(rows, scenario))
 
 
 def _too_long(rows: dp.Rows, scenario: dp.Scenario) -> tuple[dp.Assumption, ...]:
-    """Whether the assumed rows are longer in the mean than the norm to which they would be scaled down."""
+    """The refuted assumption, if the assumed rows are on average longer than the norm to which they are scaled down."""
     if scenario.n is None or scenario.eigenvalues is None:
         return ()
     square, most = float(scenario.eigenvalues.sum()) / scenario.n, rows.length**2
@@ -108,7 +109,7 @@ def _target(action: Any, scenario: dp.Scenario) -> tuple[Target | None, str] | N
 
 
 class FirstOrder(dp.BoundOracle):
-    """Expected error to first order in the noise, capped at the largest distance there is.
+    """Expected error to first order in the noise, capped at the largest possible distance.
 
     See :func:`dpframe_gaussian.first_order.forecast`; for the release itself, √E‖N‖² without approximation.
     """
@@ -121,7 +122,7 @@ class FirstOrder(dp.BoundOracle):
             return []
         target, noise = question.target, question.noise
         covered = "" if noise.isotropic else "; for isotropic noise of √2 times the off-diagonal deviation, never less"
-        found = [
+        forecasts = [
             dp.Bound(
                 name="first-order",
                 value=noise.frobenius(question.dim) if target is None else first_order.forecast(target, noise),
@@ -134,7 +135,7 @@ class FirstOrder(dp.BoundOracle):
                 else f"perturbation theory; compare {PAPER}, Theorem 2.2{covered}",
             )
         ]
-        return question.limited(found)
+        return question.limited(forecasts)
 
 
 def _wide_enough(target: Target, noise: Noise) -> tuple[dp.Assumption, ...]:
@@ -145,10 +146,10 @@ def _wide_enough(target: Target, noise: Noise) -> tuple[dp.Assumption, ...]:
 
 
 class Dyson(dp.BoundOracle):
-    """Proved bounds with all constants: by Dyson's motion of eigenvectors where gaps allow it, and for any gap.
+    """Proved bounds with all constants: by Dyson Brownian motion where gaps are large enough, and others for any gaps.
 
-    See :mod:`dpframe_gaussian.dyson` and :mod:`dpframe_gaussian.gap_free`. Where a gap is too small there is no number,
-    and the assumption says which gap and what it would have to be.
+    See :mod:`dpframe_gaussian.dyson` and :mod:`dpframe_gaussian.gap_free`. Where a gap is too small a bound has no
+    value, and its assumption states which gap and how large it would have to be.
     """
 
     name = "dyson"
@@ -196,10 +197,10 @@ def _of_noise(question: Question) -> Iterator[dp.Bound]:
 
 def _by_motion(question: Question, target: Target) -> Iterator[dp.Bound]:
     noise, theorem = question.noise, "Corollary 2.3" if target.kept else "Theorem 2.2"
-    found = dyson.stays(target, noise) if noise.isotropic else []
+    stays = dyson.stays(target, noise) if noise.isotropic else []
     most, most_likely = gap_free.largest(target, noise), gap_free.largest_quantile(target, noise, BETA)
-    mean = min(dyson.mean(found), most) if found else None
-    sure = dyson.concentrated(found, noise, BETA)
+    mean = min(dyson.mean(stays), most) if stays else None
+    sure = dyson.concentrated(stays, noise, BETA)
     least, surely = noise.least_width(target.dim), dyson.needed_gap(target, noise, BETA)
     open_gap = _open_gap(target, noise, f"above {least:.4g} (2√2·s√d)", mean is not None)
     sure_gap = _open_gap(target, noise, f"above {surely:.4g} (for {1 - BETA:.0%} to be promised)", sure is not None)
@@ -229,7 +230,7 @@ def _by_motion(question: Question, target: Target) -> Iterator[dp.Bound]:
 
 
 def _open_gap(target: Target, noise: Noise, must: str, holds: bool) -> tuple[dp.Assumption, ...]:
-    """The smallest gap that matters is wide enough; or else the noise has a preferred direction."""
+    """The assumption that the smallest relevant gap is wide enough, or that the noise is isotropic where it is not."""
     if not noise.isotropic:
         return (dp.Assumption(text="the noise has no preferred direction; noise='triangular' has", holds=False),)
     at, gap = target.tightest
@@ -255,10 +256,10 @@ def _any_gap(question: Question, target: Target) -> Iterator[dp.Bound]:
 
 
 class PrintedRates(dp.BoundOracle):
-    """What the papers print, with unknown constants set to one, for the ε and δ of the release on its own.
+    """Published rates, with unknown constants set to one, for the ε and δ of the release alone.
 
-    See :mod:`dpframe_gaussian.rates`. They are for the calibration and noise of the papers, and compare spectra and
-    ranks rather than give sizes.
+    See :mod:`dpframe_gaussian.rates`. They are for the calibration and noise of the papers, and serve to
+    compare spectra and ranks, not to predict sizes.
     """
 
     name = "printed-rates"
@@ -286,9 +287,10 @@ class _Papers:
     privacy: dict[str, float]
 
     def of_spectrum(self) -> Iterator[dp.Bound]:
+        """The rates for a given spectrum, and for a projector."""
         k, values = self.target.k, self.target.values[: self.target.k]
         projector = bool((values == 1.0).all())
-        gaps = self._assumption_2_1(2.0 if projector else float(values[0]))  # 2 as Corollary 2.4 says
+        gaps = self._assumption_2_1(2.0 if projector else float(values[0]))  # 2 as in Corollary 2.4
         rate = rates.theorem_2_2(self._sigma, values, **self.privacy)
         yield self._rate("rate, Theorem 2.2", rate, f"{PAPER}, Theorem 2.2", gaps)
         if projector:
@@ -299,6 +301,7 @@ class _Papers:
             yield self._rate("rate, Analyze Gauss", first, "Dwork et al. 2014, Theorem 6", self._wide())
 
     def of_rank_k(self) -> Iterator[dp.Bound]:
+        """The rates for the rank-k part."""
         k, gaps = self.target.k, self._assumption_2_1(float(self._sigma[0]))
         rate = rates.corollary_2_3(self._sigma, k, **self.privacy)
         yield self._rate("rate, Corollary 2.3", rate * self.unit, f"{PAPER}, Corollary 2.3", gaps)
@@ -306,8 +309,8 @@ class _Papers:
         rate = rates.telescoped(self._sigma, k, **self.privacy)
         yield self._rate("rate, telescoped Davis–Kahan", rate * self.unit, f"{PAPER}, equation 42", open_gap)
         rate = rates.analyze_gauss_low_rank(self.target.dim, k, **self.privacy)
-        found = self._rate("rate, Analyze Gauss", rate * self.unit, "Dwork et al. 2014, Theorem 7")
-        yield attrs.evolve(found, norm="Frobenius, of the excess over the best rank-k part: ‖M̂_k − M‖ − ‖M_k − M‖")
+        excess = self._rate("rate, Analyze Gauss", rate * self.unit, "Dwork et al. 2014, Theorem 7")
+        yield attrs.evolve(excess, norm="Frobenius, of the excess over the best rank-k part: ‖M̂_k − M‖ − ‖M_k − M‖")
 
     @property
     def _sigma(self) -> Floats:

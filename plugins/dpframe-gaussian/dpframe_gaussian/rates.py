@@ -1,8 +1,9 @@
-"""Error bounds as the literature prints them, with constants that it does not tell set to one.
+"""Published error rates, with constants that the papers leave open set to one.
 
 Eigenvalues are in units of the sensitivity of the moment, which is 1 in the paper (rows of length 1, added or removed).
-Theorem, corollary and equation numbers are those of Mangoubi and Vishnoi 2022 unless said. Where a paper writes O(·) or
-hides logarithms, what stands inside is given times √log(1/δ)/ε: these are rates, to compare spectra by, and no bounds.
+Theorem, corollary and equation numbers are those of Mangoubi and Vishnoi 2022 unless stated otherwise. Where a paper
+writes O(·) or hides logarithms, its argument is given times √log(1/δ)/ε: these are rates, to compare spectra, not
+bounds.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from dpframe_gaussian.target import Floats, check_k, spectrum
 
 
 def factor(epsilon: float, delta: float) -> float:
-    """√log(1/δ)/ε, by which all rates grow with privacy."""
+    """√log(1/δ)/ε, the factor by which all rates depend on privacy."""
     if not (epsilon > 0.0 and 0.0 < delta < 1.0):
         raise dp.PlanError(f"rates need epsilon above 0 and delta between 0 and 1; got {epsilon!r}, {delta!r}.")
     return math.sqrt(math.log(1 / delta)) / epsilon
 
 
 def needed_gap(dim: int, k: int, largest: float, *, epsilon: float, delta: float) -> float:
-    """What Assumption 2.1 asks of the first k gaps: 8 √log(1.25/δ) √d/ε + 3 √log(λ_1 k).
+    """The least that Assumption 2.1 requires of the first k gaps: 8 √log(1.25/δ) √d/ε + 3 √log(λ_1 k).
 
     The second term counts as zero where λ_1 k is below 1.
 
@@ -46,7 +47,7 @@ def smallest_gap(eigenvalues: ArrayLike, k: int) -> tuple[int, float]:
 
 
 def assumption_2_1(eigenvalues: ArrayLike, k: int, largest: float, *, epsilon: float, delta: float) -> bool:
-    """Assumption 2.1 for (M, k, λ_1, ε, δ): whether the first k gaps are as large as it asks."""
+    """Assumption 2.1 for (M, k, λ_1, ε, δ): whether the first k gaps are as large as it requires."""
     needed = needed_gap(len(spectrum(eigenvalues)), k, largest, epsilon=epsilon, delta=delta)
     return smallest_gap(eigenvalues, k)[1] >= needed
 

@@ -1,4 +1,4 @@
-"""What is wanted of a matrix with given eigenvalues, and how sensitive that is to small changes of the matrix."""
+"""The target to estimate from a noisy matrix, and its sensitivity to small changes of the matrix."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Floats = NDArray[np.float64]
 
 
 def spectrum(values: ArrayLike) -> Floats:
-    """Eigenvalues, refused unless they are finite, none negative, and sorted from the largest."""
+    """Check that eigenvalues are finite, not negative, and sorted from the largest."""
     return dp.Spectrum.of(values).array
 
 
 def check_k(k: int, dim: int) -> None:
-    """Refuse a number of leading eigenvalues that there are not."""
+    """Refuse k unless 1 ≤ k ≤ dim."""
     if not 1 <= k <= dim:
         raise dp.PlanError(f"k must be at least 1 and at most the {dim} eigenvalues there are; got k={k}.")
 
 
 def check_below(k: int, dim: int) -> None:
-    """Refuse a number of leading eigenvalues that leaves none: there is no gap below them."""
+    """Refuse k unless 1 ≤ k < dim, so that there is a gap below eigenvalue k."""
     check_k(k, dim)
     if k == dim:
         raise dp.PlanError(f"k must be below the {dim} eigenvalues there are; got k={k}.")
@@ -42,7 +42,7 @@ class Target:
     Args:
         eigenvalues: σ_1 ≥ … ≥ σ_d of M.
         values: λ_1 ≥ … ≥ λ_d, zero beyond k.
-        k: as many as may differ from zero.
+        k: the number of values that may differ from zero.
         kept: whether the noisy eigenvalues are kept.
     """
 
@@ -60,7 +60,7 @@ class Target:
 
     @classmethod
     def rank_k(cls, eigenvalues: ArrayLike, k: int) -> Target:
-        """The part in the k leading eigenvectors, with its own eigenvalues."""
+        """The rank-k part: the k leading eigenvectors with their eigenvalues."""
         sigma = spectrum(eigenvalues)
         check_below(k, len(sigma))
         return cls(sigma, np.where(np.arange(len(sigma)) < k, sigma, 0.0), k, kept=True)
@@ -74,6 +74,7 @@ class Target:
 
     @property
     def dim(self) -> int:
+        """d, the number of eigenvalues."""
         return len(self.eigenvalues)
 
     @cached_property
@@ -95,9 +96,9 @@ class Target:
 
     @cached_property
     def tightest(self) -> tuple[int, float]:
-        """The number i of the eigenvalue above the smallest gap that matters, and that gap; (d, ∞) where none does.
+        """The index i of the eigenvalue above the smallest relevant gap, and that gap; (d, ∞) if no gap is relevant.
 
-        Gaps between equal λ do not matter, and with `kept` only the one below eigenvalue k does.
+        Gaps between equal λ are not relevant; with `kept` only the gap below eigenvalue k is.
         """
         matters = np.arange(1, self.dim) == self.k if self.kept else self.steps > 0
         if not matters.any():
@@ -106,9 +107,9 @@ class Target:
         return at + 1, float(self.gaps[at])
 
     def sensitivity(self, width: float = 0.0) -> Sensitivity:
-        """How the target changes with the matrix, at worst while the noise has a spread of at most `width`.
+        """Bounds on the derivatives of the target while the noise has a spread of at most `width`.
 
-        By Weyl's inequality all gaps σ_i − σ_j that matter are then at least σ_i − σ_j − width.
+        By Weyl's inequality all relevant gaps σ_i − σ_j are then at least σ_i − σ_j − width.
         """
         with np.errstate(divide="ignore", over="ignore"):
             return self._keeping(width) if self.kept else self._turning(width)
@@ -118,14 +119,14 @@ class Target:
         apart = np.where(falls > 0, self.eigenvalues[: self.k, None] - self.eigenvalues[None, :] - width, np.inf)
         turns = falls / apart
         pulls = turns / apart
-        strongest = pulls.sum(axis=0)  # on the later of two eigenvectors; the earlier is pulled the other way
+        strongest = pulls.sum(axis=0)  # on the later of two eigenvectors; the pull on the earlier has the opposite sign
         strongest[: self.k] = np.maximum(strongest[: self.k], pulls.sum(axis=1))
         return Sensitivity(float(np.square(turns).sum()), _norm(strongest) / 2, float(turns.max(initial=0.0)))
 
     def _keeping(self, width: float) -> Sensitivity:
         top, rest = self.eigenvalues[: self.k, None], self.eigenvalues[None, self.k :]
         apart = top - rest - width
-        turns = np.where(apart > 0, top, 1.0) / apart  # a gap of nothing, even between zeros, is infinitely sensitive
+        turns = np.where(apart > 0, top, 1.0) / apart  # a zero gap, even between zeros, is infinitely sensitive
         inside, outside = (
             (np.where(apart > 0, rest + width, 1.0) / apart / apart).sum(axis=1),
             (turns / apart).sum(axis=0),
@@ -139,9 +140,9 @@ class Sensitivity:
     """The derivatives of a target at a matrix, or bounds on them.
 
     Args:
-        squares: the sum of squares of the first derivative over an orthonormal basis of symmetric matrices.
-        drift: the norm of half of its Laplacian.
-        lipschitz: the largest stretch of a direction, in Frobenius norms.
+        squares: the sum of squared first derivatives over an orthonormal basis of symmetric matrices.
+        drift: the norm of half the Laplacian.
+        lipschitz: the largest derivative along a unit direction, in Frobenius norm.
     """
 
     squares: float

@@ -10,6 +10,7 @@ DPFRAME_API = 1
 
 @dp.hookimpl
 def dpframe_mechanisms() -> list[type[dp.Mechanism]]:
+    """The mechanism ``laplace-eigenvalues``."""
     return [LaplaceEigenvalues]
 
 

@@ -1,15 +1,16 @@
-"""Eigenvalues of an integer matrix with a proved error.
+"""Eigenvalues of an integer matrix with a proved error bound.
 
-The float solver's answer is checked after the fact. With M the matrix, V and w its answer, R = MV − V diag(w) and
-σ the smallest singular value of V, the sorted eigenvalues differ from w by at most ‖R‖/σ (Kahan 1967; Cao, Xie and Li
-1996). The check is made three ways, each slower and reaching farther than the one before:
+The result of a float solver is checked afterwards. With M the matrix, V and w the computed eigenvectors and
+eigenvalues, R = MV − V diag(w) and σ the smallest singular value of V, the sorted eigenvalues differ from w by at most
+‖R‖/σ (Kahan 1967; Cao, Xie and Li 1996). Three checks are tried in turn, each slower than the one before and successful
+in more cases:
 
 1. R and VᵀV − I in floats, with the usual bound γ_n = nu/(1 − nu) on the rounding of inner products of length n, which
    holds for any order of summation and for fused operations.
 2. The same in exact integers, for V rounded to 60 bits and w to integers.
 3. Without the solver: bisection on the number of eigenvalues above m + 1/2, which is the number of sign agreements
    between consecutive leading minors of 2M − (2m + 1)I, in exact integers. No leading minor vanishes: a rational
-   eigenvalue of an integer matrix is an integer. It always ends.
+   eigenvalue of an integer matrix is an integer. It always succeeds.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 UNIT = 2.0**-53
-SLACK = 1.01  # covers the rounding of a few norms, which is smaller by many orders
-BITS = 60  # of the entries of V in the exact check
+SLACK = 1.01  # covers the rounding of a few norms, which is smaller by orders of magnitude
+BITS = 60  # precision of the entries of V in the exact check
 
 
 def largest_eigenvalues(matrix: NDArray[Any], k: int, error: int) -> list[int]:
-    """The k largest eigenvalues of a symmetric integer matrix, from the largest, each given within ``error`` + 1/2.
+    """The k largest eigenvalues of a symmetric integer matrix, from the largest, each within ``error`` + 1/2.
 
     >>> largest_eigenvalues(np.array([[2, 1], [1, 2]]), 2, error=1)
     [3, 1]
@@ -50,7 +51,7 @@ def float_error(matrix: NDArray[np.float64], values: NDArray[np.float64], vector
     largest = float(np.abs(values).max())
     residual = float(np.linalg.norm(matrix @ vectors - vectors * values)) + gamma * length * (size + largest)
     overlap = float(np.linalg.norm(vectors.T @ vectors - np.eye(dim))) + gamma * (length**2 + dim)
-    if not overlap < 0.5:  # also where it is not a number
+    if not overlap < 0.5:  # also if it is NaN
         return math.inf
     return SLACK * (residual / math.sqrt(1 - overlap) + UNIT * size)
 
@@ -76,17 +77,17 @@ def _norm(matrix: Any) -> int:
 
 
 def bisected(matrix: NDArray[Any], k: int) -> list[int]:
-    """The k largest eigenvalues, each within 1/2 of the integer given, by counting."""
+    """The k largest eigenvalues, each within 1/2 of the integer returned, by bisection on exact counts."""
     entries = [[int(entry) for entry in row] for row in matrix.tolist()]
     bound = max(sum(map(abs, row)) for row in entries) + 1
-    found = []
+    largest = []
     for rank in range(1, k + 1):
         low, high = -bound, bound  # eigenvalue number `rank` is above low + 1/2 and not above high + 1/2
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if _above(entries, middle) >= rank else (low, middle)
-        found.append(high)
-    return found
+        largest.append(high)
+    return largest
 
 
 def _above(entries: list[list[int]], threshold: int) -> int:

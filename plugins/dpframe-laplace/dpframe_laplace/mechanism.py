@@ -12,25 +12,25 @@ import attrs
 import dpframe.plugin as dp
 from dpframe_laplace.certified import largest_eigenvalues
 
-SOLVER_ERROR = 2**20  # of 2³², the sensitivity of one row: costs 0.05 % of noise per eigenvalue
+SOLVER_ERROR = 2**20  # where one row has a sensitivity of 2³²: 0.05 % more noise per eigenvalue
 
 
 @attrs.frozen(kw_only=True)
 class LaplaceEigenvalues(dp.Mechanism):
     """The k largest eigenvalues of the second moment, each with Laplace noise.
 
-    One row moves all eigenvalues one way, by its squared length in total (Mangoubi and Vishnoi 2022, Lemma 7.2), so
-    their L1 sensitivity Δ is norm², and twice that when a row is replaced. Eigenvalues of an integer matrix are not
-    integers: each is computed with a proved error of at most η and rounded, so that the integers released differ
-    between neighbours by at most Δ + k(2η + 1) in all. Laplace noise of that scale, divided by the level, gives pure
-    differential privacy; being a vector of independent Laplace variables, it is dominated by one Laplace variable
+    One row moves all eigenvalues in the same direction, by its squared length in total (Mangoubi et al. 2022, Lemma
+    7.2), so their L1 sensitivity Δ is norm², and twice that when a row is replaced. Eigenvalues of an integer matrix
+    need not be integers: each is computed with a proved error of at most η and rounded, so the integers before noise
+    differ between neighbors by at most Δ + k(2η + 1) in total. Laplace noise of that scale, divided by the level, gives
+    pure differential privacy; being a vector of independent Laplace variables, it is dominated by one Laplace variable
     shifted by the level (docs/explanation/laplace.md has the proof), and is accounted as that.
 
     Args:
-        k: how many.
+        k: the number of eigenvalues.
 
     Guarantee:
-        Laplace loss with epsilon = level, hence pure epsilon-DP, for either neighbouring relation; worst case.
+        Laplace loss with epsilon = level, hence pure epsilon-DP, for either neighboring relation; worst case.
 
     References:
         Mangoubi, Wu, Kale, Thakurta and Vishnoi, "Private matrix approximation and geometry of unitary orbits",
@@ -68,7 +68,7 @@ class LaplaceEigenvalues(dp.Mechanism):
 
     @classmethod
     def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
-        """Eigenvalues, and nothing else."""
+        """One release, for the task of eigenvalues only."""
         return [dp.release("spectrum", cls.name, k=public["k"])] if task == "eigenvalues" else None
 
     def _lattice_scale(self, rows: dp.Rows, level: float) -> float:
