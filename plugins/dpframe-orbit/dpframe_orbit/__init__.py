@@ -12,11 +12,13 @@ DPFRAME_API = 1
 
 @dp.hookimpl
 def dpframe_mechanisms() -> list[type[dp.Mechanism]]:
+    """The mechanisms ``bingham`` and ``orbit``."""
     return [Bingham, Orbit]
 
 
 @dp.hookimpl
 def dpframe_bound_oracles() -> list[type[dp.BoundOracle]]:
+    """The oracle ``unitary-orbits``."""
     return [UnitaryOrbits]
 
 

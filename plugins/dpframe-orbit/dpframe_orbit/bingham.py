@@ -10,7 +10,7 @@ import numpy as np
 
 import dpframe.plugin as dp
 from dpframe_orbit import grid
-from dpframe_orbit.orbit import SOLVER_ERROR, check_bits, refuse_centred
+from dpframe_orbit.orbit import SOLVER_ERROR, check_bits, refuse_centered
 from dpframe_orbit.pattern import Floats
 
 
@@ -21,18 +21,18 @@ class Bingham(dp.Mechanism):
     A direction v is drawn with density ∝ exp(κ vᵀMv), the next ones in the orthogonal complement of those released. One
     row moves the scores vᵀMv apart by at most norm², and twice that when a row is replaced; with κ = (level/k) divided
     by this spread the log-likelihood ratio of neighbours lies in an interval of length level/k for each direction. In
-    the complement rows are no longer than before. What the eigen-solver may move the scores is part of the spread.
+    the complement rows are no longer than before. The error of the eigenvalue solver is part of the spread.
 
     Each draw is exact, by rejection from an angular central Gaussian envelope; it is computed in floats, and rounded to
-    a public grid before anything else is made of it; `slack` bounds what that costs. How many proposals are needed
-    depends on the data.
+    a public grid before anything else is computed from it; `slack` estimates the cost. The number of proposals depends
+    on the data.
 
     Args:
-        k: how many directions. For more than one, the joint draw of ``orbit`` is closer to the truth.
+        k: the number of directions. For more than one, the joint draw of ``orbit`` is closer to the truth.
         bits: the grid has a spacing of 2^−bits.
 
     Guarantee:
-        k BoundedRange losses with epsilon = level/k, hence pure epsilon-DP at the level, for either neighbouring
+        k BoundedRange losses with epsilon = level/k, hence pure epsilon-DP at the level, for either neighboring
         relation; worst case, in exact arithmetic.
 
     References:
@@ -58,7 +58,7 @@ class Bingham(dp.Mechanism):
         return rows.dim, self.k
 
     def check(self, rows: dp.Rows) -> None:
-        refuse_centred(self.name, rows)
+        refuse_centered(self.name, rows)
         if rows.dim is not None and self.k > rows.dim:
             raise dp.PlanError(f"k={self.k} is more than the {rows.dim} coordinates of the rows.")
 
@@ -86,18 +86,18 @@ class Bingham(dp.Mechanism):
         return grid.slack(self.k * rows.known_dim, self.bits, level)
 
     def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
-        """How far the score vᵀMv falls below its best per two real dimensions, to first order."""
+        """How far the score vᵀMv falls below its maximum, per two real dimensions, to first order."""
         return {"score": rows.step**2 / self._rate(rows, level)}
 
     def log_density(self, value: dp.Kind, data: dp.PrivateData, level: float) -> float | None:
         if self.k > 1:
-            return None  # the laws of later directions are normalised in a space that depends on the earlier ones
+            return None  # the densities of later directions are normalized in a space that depends on the earlier ones
         direction = value.array[:, 0]
         return self._rate(data.rows, level) * float(direction @ data.moment.astype(np.float64) @ direction)
 
     @classmethod
     def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
-        """One component; for more, ``orbit`` draws them together and closer to the truth, as measured."""
+        """One release for one component; for more, the joint draw of ``orbit`` was measured to be more accurate."""
         if task != "subspace" or public.get("k") != 1:
             return None
         return [dp.release("components", cls.name)]
@@ -108,7 +108,7 @@ class Bingham(dp.Mechanism):
 
 
 def _complement(released: Floats) -> Floats:
-    """An orthonormal basis of what is orthogonal to the columns, a function of released numbers alone."""
+    """An orthonormal basis of the orthogonal complement of the columns, a function of released values alone."""
     dim, count = released.shape
     return np.linalg.qr(released, mode="complete")[0][:, count:] if count else np.eye(dim)
 
@@ -116,5 +116,5 @@ def _complement(released: Floats) -> Floats:
 def _orthonormal(released: Floats) -> Floats:
     """The released directions made orthonormal again after rounding, with their signs."""
     basis, triangle = np.linalg.qr(released)
-    found: Floats = basis * np.sign(np.diagonal(triangle))
-    return found
+    oriented: Floats = basis * np.sign(np.diagonal(triangle))
+    return oriented

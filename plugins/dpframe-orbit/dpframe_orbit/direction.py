@@ -7,7 +7,7 @@ s = Σ a_i x_i². The ratio e^{−s}(1 + 2s/b)^{d/2} is largest at s = (d − b)
     exp(−s + (d/2)·log(1 + 2s/b) + (d − b)/2 − (d/2)·log(d/b)) ≤ 1,
 
 for any 0 < b ≤ d; the best b solves Σ 1/(b + 2a_i) = 1 (Kent, Ganeiban and Mardia 2018). The exponent of 1 + 2s/b is
-*plus* d/2: with minus, the draw has another law and almost no proposal is accepted.
+*plus* d/2: with a minus sign the draw would have another law, and almost no proposal would be accepted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def real_direction(costs: Floats, random: dp.Random) -> Floats:
 
     Args:
         costs: none negative, the smallest zero.
-        random: where the randomness comes from.
+        random: the source of randomness.
 
     >>> from dpframe.testing import seeded
     >>> real_direction(np.array([0.0, 1e12]), seeded(7)).round(3).tolist()
@@ -47,21 +47,21 @@ def real_direction(costs: Floats, random: dp.Random) -> Floats:
 
 
 def complex_direction(costs: Floats, random: dp.Random) -> NDArray[np.complex128]:
-    """A complex unit vector of density ∝ exp(−Σ costs_i·|x_i|²): a real one with every cost twice."""
+    """A complex unit vector of density ∝ exp(−Σ costs_i·|x_i|²): a real one with every cost repeated twice."""
     parts = real_direction(np.repeat(costs, 2), random)
-    found: NDArray[np.complex128] = parts[0::2] + 1j * parts[1::2]
-    return found
+    direction: NDArray[np.complex128] = parts[0::2] + 1j * parts[1::2]
+    return direction
 
 
 def log_acceptance(exponents: Floats, dim: int, b: float) -> Floats:
-    """The logarithm of the probability to accept proposals with these s = Σ a_i x_i²; not above 0 but for rounding."""
+    """The log-probability of accepting proposals with these s = Σ a_i x_i²; at most 0 up to rounding."""
     half = dim / 2
-    found: Floats = -exponents + half * np.log1p(2.0 * exponents / b) + (dim - b) / 2 - half * math.log(dim / b)
-    return found
+    logarithm: Floats = -exponents + half * np.log1p(2.0 * exponents / b) + (dim - b) / 2 - half * math.log(dim / b)
+    return logarithm
 
 
 def envelope(costs: Floats) -> float:
-    """The b with Σ 1/(b + 2·costs_i) = 1; a slightly different one is as exact and a little slower."""
+    """The b with Σ 1/(b + 2·costs_i) = 1; a slightly different b gives the same law a little more slowly."""
     b = 1.0  # not above the root, since one cost is zero; Newton's method rises to it, the sum being convex
     for _ in range(100):
         inverse = 1.0 / (b + 2.0 * costs)

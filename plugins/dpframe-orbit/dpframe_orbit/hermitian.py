@@ -16,15 +16,15 @@ FINEST = 2.0**-40  # eigenvalues closer than this, of a spread of 1, count as eq
 
 
 def draw_hermitian(target: Floats, spectrum: Floats, random: dp.Random) -> Complex:
-    """H = UΛUᴴ with density ∝ exp(⟨target, H⟩) for the invariant measure: floats, which must be rounded before release.
+    """H = UΛUᴴ with density ∝ exp(⟨target, H⟩) under the invariant measure: floats, to be rounded before release.
 
-    One positive eigenvalue is a complex Bingham direction and drawn as such; otherwise a Gelfand–Tsetlin pattern is
+    With one positive eigenvalue, H is given by a complex Bingham direction; otherwise a Gelfand–Tsetlin pattern is
     drawn by coupling from the past, in the eigenvectors of the target, and lifted.
 
     Args:
         target: a symmetric matrix.
         spectrum: Λ from the largest eigenvalue, which is 1, to the smallest, which is 0.
-        random: where the randomness comes from.
+        random: the source of randomness.
     """
     values, basis = np.linalg.eigh(target)
     values, basis = values[::-1], basis[:, ::-1]
@@ -36,5 +36,5 @@ def draw_hermitian(target: Floats, spectrum: Floats, random: dp.Random) -> Compl
         rates[1 : pattern.dim] = np.maximum(-np.diff(values), 0.0)
         vectors = eigenvectors(pattern, draw_pattern(pattern, rates, random).depths, random)
     turned = basis @ vectors
-    found: Complex = (turned * pattern.spectrum[: pattern.rank]) @ turned.conj().T
-    return found
+    matrix: Complex = (turned * pattern.spectrum[: pattern.rank]) @ turned.conj().T
+    return matrix

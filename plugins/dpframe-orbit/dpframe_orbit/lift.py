@@ -2,9 +2,10 @@
 
 A block of size j − 1 with eigenvalues μ and eigenvectors Q is bordered by b = Qw and a corner so that the eigenvalues
 become ν. With ν_1 ≥ μ_1 ≥ ν_2 ≥ … that fixes |w_i|² = −∏_l(μ_i − ν_l)/∏_{l≠i}(μ_i − μ_l) and leaves the phases of w,
-which are independent and uniform under the invariant measure. An eigenvalue that ties in the spectrum keeps its
-eigenvector and cancels. The new eigenvectors are (Q(ν_l − μ)⁻¹w, 1), normalised. Once the block is larger than the
-rank, only eigenvectors of positive eigenvalues are kept: the others have w_i = 0, and one zero stands for all of them.
+which are independent and uniform under the invariant measure. An eigenvalue that μ and ν share because the spectrum has
+ties keeps its eigenvector and cancels. The new eigenvectors are (Q(ν_l − μ)⁻¹w, 1), normalized. Once the block is
+larger than the rank, only eigenvectors of positive eigenvalues are kept: the others have w_i = 0, and one zero stands
+for all of them.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def _bordered(pattern: Pattern, depths: Floats, j: int, vectors: Complex, phases
     before, after = min(j - 1, pattern.rank), min(j, pattern.rank)
     top = np.append(pattern.spectrum[: pattern.rank], 0.0)[: before + 1]
     tied = _tied(pattern, j)
-    # Eigenvalues are top − depth; what moves interlaces strictly, with one more new one than old ones.
+    # Eigenvalues are top − depth; those that are not tied interlace strictly, with one more new than old.
     old = top[:before][~tied], depths[j - 1, 1 : before + 1][~tied]
     moving = np.append(~tied, True)
     new = top[moving], depths[j, 1 : before + 2][moving]
@@ -50,7 +51,7 @@ def _bordered(pattern: Pattern, depths: Floats, j: int, vectors: Complex, phases
 
 
 def _tied(pattern: Pattern, j: int) -> NDArray[np.bool_]:
-    """Which eigenvalues of the block of size j − 1 are equal to one of the spectrum, whatever the draw."""
+    """Which eigenvalues of the block of size j − 1 equal one of the spectrum in every draw."""
     padded = np.concatenate([pattern.spectrum, np.zeros(pattern.rank)])
     columns = np.arange(min(j - 1, pattern.rank))
     fixed: NDArray[np.bool_] = padded[columns] == padded[columns + pattern.dim - (j - 1)]
@@ -60,14 +61,15 @@ def _tied(pattern: Pattern, j: int) -> NDArray[np.bool_]:
 def squared_weights(apart: Floats, old_apart: Floats) -> Floats:
     """|w_i|², from ν_l − μ_i in apart[i, l] and μ_l − μ_i in old_apart[i, l].
 
-    Each ν is divided by the μ next to it on the far side of μ_i, so that no product is large or small on its way.
+    Each ν is divided by the μ next to it on the far side of μ_i, so that intermediate products stay of moderate
+    size.
     """
-    found = np.empty(len(apart))
+    squares = np.empty(len(apart))
     for i in range(len(apart)):
         above = np.prod(apart[i, :i] / old_apart[i, :i])
         below = np.prod(apart[i, i + 2 :] / old_apart[i, i + 1 :])
-        found[i] = -above * below * apart[i, i] * apart[i, i + 1]
-    return np.maximum(found, 0.0)
+        squares[i] = -above * below * apart[i, i] * apart[i, i + 1]
+    return np.maximum(squares, 0.0)
 
 
 def _differences(columns: tuple[Floats, Floats], rows: tuple[Floats, Floats]) -> Floats:

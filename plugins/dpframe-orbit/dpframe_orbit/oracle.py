@@ -14,19 +14,19 @@ from dpframe_orbit.bingham import Bingham
 from dpframe_orbit.orbit import Orbit
 from dpframe_orbit.theory import Floats
 
-BETA = 0.05  # the probability that an explicit upper bound leaves
-SMALL = 0.3  # of the largest possible error; up to there first-order forecasts are good to some ten per cent
+BETA = 0.05  # the probability with which an explicit upper bound may fail
+SMALL = 0.3  # of the largest possible error; up to there first-order forecasts are accurate to about ten percent
 PAPER = "Mangoubi, Wu, Kale, Thakurta and Vishnoi 2022"
 PROJECTORS = "Frobenius, of the difference of projectors"
 
 
 class UnitaryOrbits(dp.BoundOracle):
-    """Errors of `orbit` and `bingham`, and of components taken from them.
+    """Forecasts and bounds for `orbit`, `bingham` and components derived from them.
 
     To first order the entry of H between eigenvectors i and j of M is a complex normal variable with mean square
     (λ_i − λ_j)/(κ(γ_i − γ_j)). So the score falls short by 1/κ for each pair, and the projector on the k leading
-    eigenvectors of Re H is off by Σ_{i≤k<j} 1/(κ(λ_i − λ_j)(γ_i − γ_j)) in mean square. Directions that are drawn one
-    at a time have a k-th of κ each, and so √k times the error.
+    eigenvectors of Re H is off by Σ_{i≤k<j} 1/(κ(λ_i − λ_j)(γ_i − γ_j)) in mean square. k directions that are drawn
+    one at a time have κ/k each, and so √k times the error.
     """
 
     name = "unitary-orbits"
@@ -53,7 +53,7 @@ def _of_orbit(plan: dp.Plan, step: str, gammas: Floats) -> Iterator[dp.Bound]:
         return
     kappa = _kappa(plan, step, spectrum)
     score = "of the score: Σ γᵢλᵢ − ⟨M, H⟩"
-    most = float(gammas @ (spectrum - spectrum[::-1]))  # no score falls farther short
+    most = float(gammas @ (spectrum - spectrum[::-1]))  # the largest possible shortfall
     yield dp.Bound(
         name="first-order",
         value=min(theory.first_order_shortfall(spectrum, kappa), most),
@@ -133,7 +133,7 @@ def _projector(spectrum: Floats, gammas: Floats, k: int, kappa: float) -> dp.Bou
 
 
 def _separated(spectrum: Floats, gammas: Floats, kappa: float) -> dp.Assumption:
-    """Whether the draw is close to the best matrix, so that the quadratic form is all that matters."""
+    """Whether the draw is so close to the best matrix that the quadratic approximation holds."""
     pairs = [(i, j) for i in range(len(gammas)) for j in range(i + 1, len(gammas)) if spectrum[i] > spectrum[j]]
     least = min(float((spectrum[i] - spectrum[j]) * (gammas[i] - gammas[j])) for i, j in pairs)
     return dp.Assumption(

@@ -12,19 +12,19 @@ import dpframe.plugin as dp
 from dpframe_orbit import grid
 from dpframe_orbit.pattern import Floats
 
-SOLVER_ERROR = 2**20  # of 2³², the spread that one row causes: what the eigen-solver may move scores, costs 0.05 %
+SOLVER_ERROR = 2**20  # error of scores by the eigenvalue solver, where one row has a spread of 2³²: costs 0.05 %
 GRID_BITS = (8, 28)
 SMALLEST = 5e-324
 
 
 def check_bits(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
-    """Bits of the grid that leave a use for the release and a bound for its slack."""
+    """Refuse a grid that is too coarse to be useful, or too fine for its slack to be small."""
     if not dp.validators.is_int(value) or not GRID_BITS[0] <= value <= GRID_BITS[1]:
         raise dp.validators.refuse(owner, attribute.name, f"an integer from {GRID_BITS[0]} to {GRID_BITS[1]}", value)
 
 
-def refuse_centred(name: str, rows: dp.Rows) -> None:
-    """The orbit of an augmented moment would have the constant coordinate in it."""
+def refuse_centered(name: str, rows: dp.Rows) -> None:
+    """Refuse rows with a constant coordinate, whose augmented moment is not what an orbit estimates."""
     if rows.center:
         raise dp.PlanError(f"{name} needs rows without a constant coordinate: dp.Rows(center=False).")
 
@@ -33,27 +33,27 @@ def refuse_centred(name: str, rows: dp.Rows) -> None:
 class Orbit(dp.Mechanism):
     """A matrix with a given spectrum, close to the second moment, by the exponential mechanism.
 
-    H = UΛUᴴ is drawn with density ∝ exp(κ⟨M, H⟩) for the invariant measure, which favours matrices whose leading
+    H = UΛUᴴ is drawn with density ∝ exp(κ⟨M, H⟩) under the invariant measure, which favors matrices whose leading
     eigenvectors are those of M. One row moves the scores ⟨M, H⟩ apart by at most norm²·(λ_1 − λ_d), and twice that when
     a row is replaced (`dpframe.sensitivity`), λ_d being zero where fewer values than coordinates are given. With
-    κ = level divided by this spread the log-likelihood ratio of neighbours lies in an interval of length level. What
-    the eigen-solver may move the scores is part of the spread.
+    κ = level divided by this spread the log-likelihood ratio of neighbours lies in an interval of length level. The
+    error of the eigenvalue solver is part of the spread.
 
-    The draw is exact: coupling from the past on Gelfand–Tsetlin patterns, whose end is proved by the coupling and not
-    by rounding (docs/explanation/orbit.md). It is computed in floats, and released on a public grid; `slack` bounds
-    what that costs. How long it takes depends on the data.
+    The draw is exact: coupling from the past on Gelfand–Tsetlin patterns, which ends when all starting points have
+    coalesced (docs/explanation/orbit.md). It is computed in floats, and released on a public grid; `slack` estimates
+    the cost. How long it takes depends on the data.
 
     Args:
         spectrum: Λ, the eigenvalues of the result from the largest: a public list, or the result of an earlier step.
             Ones give a projector; missing values are zero.
-        real: release the real part of H, which is free post-processing and what real data call for; False releases
+        real: release the real part of H, which is post-processing and suits real data; False releases
             the Hermitian draw itself, whose spectrum is Λ.
         as_printed: κ = level/(4λ_1) as in the paper, whose sampler is approximate. With the exact one the true loss is
             at most half the stated one when a row is replaced, and a quarter when it is added or removed.
         bits: the grid has a spacing of 2^−bits times λ_1 − λ_d.
 
     Guarantee:
-        BoundedRange loss with epsilon = level, hence pure epsilon-DP, for either neighbouring relation; worst case, in
+        BoundedRange loss with epsilon = level, hence pure epsilon-DP, for either neighboring relation; worst case, in
         exact arithmetic.
 
     References:
@@ -80,7 +80,7 @@ class Orbit(dp.Mechanism):
         return dp.SymmetricMatrix if self.real else dp.HermitianMatrix
 
     def check(self, rows: dp.Rows) -> None:
-        refuse_centred(self.name, rows)
+        refuse_centered(self.name, rows)
         if rows.dim is not None and isinstance(self.spectrum, dp.Spectrum):
             self._eigenvalues(rows.dim)
 
@@ -112,7 +112,7 @@ class Orbit(dp.Mechanism):
         return grid.slack(dim * (dim + 1) // 2 if self.real else dim**2, self.bits, level)
 
     def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
-        """How far the score ⟨M, H⟩ falls below its best per two real dimensions of the orbit, to first order."""
+        """How far the score ⟨M, H⟩ falls below its maximum, per two real dimensions of the orbit, to first order."""
         if not isinstance(self.spectrum, dp.Spectrum):
             one_row = dp.sensitivity.score(attrs.evolve(rows, neighbors="add-remove"))
             if self.as_printed:
@@ -135,7 +135,7 @@ class Orbit(dp.Mechanism):
 
     @classmethod
     def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
-        """All components in one draw: better than one after the other from two components on, as measured.
+        """All components in one draw, which was measured to be better than one at a time from two components on.
 
         A low-rank part is Algorithm 2 of the paper: private eigenvalues, then a draw with them.
         """
@@ -158,7 +158,7 @@ class Orbit(dp.Mechanism):
         return np.concatenate([given, np.zeros(dim - len(given))])
 
     def _strength(self, rows: dp.Rows, level: float) -> float:
-        """κ·(λ_1 − λ_d) in lattice units, for a spectrum that is known by now."""
+        """κ·(λ_1 − λ_d) in lattice units; the spectrum must be a value."""
         if not self.as_printed:
             return level / (dp.sensitivity.score(rows) + 2 * SOLVER_ERROR)
         values = self._eigenvalues(rows.known_dim)
@@ -167,5 +167,5 @@ class Orbit(dp.Mechanism):
 
     def _value(self, drawn: Any, smallest: float, width: float, rows: dp.Rows) -> dp.Kind:
         kind = dp.SymmetricMatrix if self.real else dp.HermitianMatrix
-        found = smallest * np.eye(len(drawn)) + width * drawn
-        return kind(found if self.real else found.astype(np.complex128), axes=rows.axes)
+        matrix = smallest * np.eye(len(drawn)) + width * drawn
+        return kind(matrix if self.real else matrix.astype(np.complex128), axes=rows.axes)

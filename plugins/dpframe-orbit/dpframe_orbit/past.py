@@ -4,13 +4,13 @@ Patterns of a Hermitian matrix H with spectrum Λ, in a basis where M = diag(γ)
 invariant measure, and H_jj is the difference of the sums of rows j and j − 1. So the density exp(⟨M, H⟩) makes the
 pattern's ∏_j exp(c_j Σ_l x_{j,l}) with c_j = γ_j − γ_{j+1} ≥ 0.
 
-Imagine sweeps at all times …, −3, −2, −1, each a random map with this law as its fixed point. What comes out at time 0
-of a start in the infinite past has the law exactly, and it is known as soon as all starts at some time −T give the same
-(Propp and Wilson 1996). Sweeps at times −T, …, −2 are monotone: every start stays between the shallowest and the
-deepest pattern. They come close but never meet; the sweep at time −1 is coalescing, and where both bounds agree after
-it, so does everything between them: the point that both intervals kept is the first to fall into their hull, hence the
-one that every interval between them keeps. Otherwise T is doubled, and the same uniforms are read again for the same
-times.
+Imagine sweeps at all times …, −3, −2, −1, each a random map with this law as its fixed point. The state at time 0 of a
+chain started in the infinite past has the law exactly, and it is known as soon as all starts at some time −T lead to
+the same state (Propp and Wilson 1996). Sweeps at times −T, …, −2 are monotone: every start stays between the shallowest
+and the deepest pattern. They come close but never meet; the sweep at time −1 is coalescing, and where both bounds agree
+after it, so does everything between them: the point that both intervals kept is the first to fall into their hull,
+hence the one that every interval between them keeps. Otherwise T is increased, and the same uniforms are read again for
+the same times.
 """
 
 from __future__ import annotations

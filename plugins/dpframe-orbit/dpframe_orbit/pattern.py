@@ -1,4 +1,4 @@
-"""Gelfand–Tsetlin patterns with a given top row: what is free in them, and where they begin and end.
+"""Gelfand–Tsetlin patterns with a given top row: their free entries, and the shallowest and deepest pattern.
 
 Row j of the pattern of a Hermitian matrix holds the eigenvalues x_{j,1} ≥ … ≥ x_{j,j} of its leading block of size j;
 rows interlace, x_{j+1,l} ≥ x_{j,l} ≥ x_{j+1,l+1}, and the top row is the spectrum. Spectra are shifted and scaled here
@@ -78,15 +78,17 @@ class Pattern:
 
     @property
     def dim(self) -> int:
+        """d, the number of eigenvalues."""
         return len(self.spectrum)
 
     @property
     def rank(self) -> int:
+        """k, the number of positive eigenvalues."""
         return len(self.gaps) - 2
 
     @property
     def size(self) -> int:
-        """How many entries are free."""
+        """The number of free entries."""
         return len(self.rows)
 
     def chain(self, rates: Floats) -> Chain:

@@ -41,7 +41,7 @@ _CHAIN = types.NamedTuple((_VECTOR, _VECTOR, _INTEGERS, _INTEGERS, _VECTOR), Cha
 
 @dp.compiled(types.float64, types.float64, types.float64, types.uint64)
 def depth(low: float, high: float, rate: float, word: np.uint64) -> float:
-    """The depth of density ∝ e^{−rate·y} on [low, high] that belongs to a word."""
+    """The inverse of the distribution function of density ∝ e^{−rate·y} on [low, high], at a word's uniform."""
     width = high - low
     if not width > 0.0:
         return low
@@ -70,7 +70,7 @@ def bounds(depths: Floats, gaps: Floats, j: int, column: int) -> tuple[float, fl
     high = depths[j + 1, column + 1] + gaps[column]
     if column < j:
         high = min(high, depths[j - 1, column])
-    return low, max(low, high)  # rounding may cross the ends of an interval that is next to nothing
+    return low, max(low, high)  # rounding may reverse the ends of a tiny interval
 
 
 @dp.compiled(_DEPTHS, _CHAIN, _WORDS)

@@ -1,8 +1,8 @@
-"""Bounds of the literature on private matrices with a given spectrum, for rows of length at most 1.
+"""Published bounds on private matrices with a given spectrum, for rows of length at most 1.
 
 γ are the eigenvalues of the second moment, λ those of the released matrix, from the largest, both with all d entries.
 Bounds that the papers prove up to a constant are given with that constant set to one, and without their logarithms:
-they are rates. Section and theorem numbers are those of Mangoubi, Wu, Kale, Thakurta and Vishnoi 2022 unless said.
+they are rates. Section and theorem numbers are those of Mangoubi, Wu, Kale, Thakurta and Vishnoi 2022 unless stated.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def first_order_shortfall(spectrum: ArrayLike, kappa: float) -> float:
 
 
 def log_covering(spectrum: ArrayLike, distance: float) -> float:
-    """An upper bound on the logarithm of the covering number of the orbit in spectral norm (Lemma 6.3)."""
+    """An upper bound on the log covering number of the orbit in spectral norm (Lemma 6.3)."""
     values = _values(spectrum)
     rank = int(np.count_nonzero(values))
     return 2 * len(values) * rank * math.log1p(8 * float(values[0]) / distance)
@@ -77,7 +77,7 @@ def rank_k_rate(gammas: ArrayLike, k: int, epsilon: float) -> float:
 
 
 def lower_rate(gammas: ArrayLike, k: int, epsilon: float) -> float:
-    """What ‖M − H‖² is at least with probability ½, for some M with eigenvalues γ and any private rank-k H.
+    """A lower bound on ‖M − H‖² with probability ½, for some M with eigenvalues γ and any private rank-k H.
 
     Theorem 2.4 for H with the eigenvalues of M, Corollary 2.5 for any H, Corollary 2.6 for H with other eigenvalues.
     """
@@ -90,7 +90,7 @@ def lower_rate(gammas: ArrayLike, k: int, epsilon: float) -> float:
 
 
 def log_packing(spectrum: ArrayLike, distance: float) -> float:
-    """The logarithm of the packing number of the orbit in Frobenius norm, at least (Theorem 2.7, second inequality)."""
+    """A lower bound on the log packing number of the orbit in Frobenius norm (Theorem 2.7, second inequality)."""
     values = _values(spectrum)
     dim = len(values)
     best = 0.0
@@ -122,7 +122,7 @@ def amin_rate(gammas: ArrayLike, epsilon: float) -> float:
 
 
 def kapralov_talwar_lower(largest: float, dim: int, k: int, epsilon: float) -> float:
-    """What Kapralov and Talwar 2013 give as a lower bound on ‖M − H‖ in spectral norm, for rank k, as told in §2.3."""
+    """The lower bound of Kapralov and Talwar 2013 on ‖M − H‖ in spectral norm, for rank k, as quoted in §2.3."""
     return largest * math.exp(-largest * epsilon / (k * (dim - k))) if k < dim else 0.0
 
 

@@ -11,8 +11,8 @@ Words = NDArray[np.uint64]
 
 def uniforms(words: Words) -> Floats:
     """(word + ½)·2⁻⁶⁴: never 0, with full relative precision near 0."""
-    found: Floats = (words.astype(np.float64) + 0.5) * 2.0**-64
-    return found
+    values: Floats = (words.astype(np.float64) + 0.5) * 2.0**-64
+    return values
 
 
 def normals(words: Words) -> Floats:
@@ -20,5 +20,5 @@ def normals(words: Words) -> Floats:
     from scipy.special import ndtri
 
     tails = ((words & np.uint64(2**63 - 1)).astype(np.float64) + 0.5) * 2.0**-64
-    found: Floats = np.copysign(ndtri(tails), words.view(np.float64))  # negative where its highest bit is set
-    return found
+    values: Floats = np.copysign(ndtri(tails), words.view(np.float64))  # negative where its highest bit is set
+    return values

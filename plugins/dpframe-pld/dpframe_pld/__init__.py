@@ -10,6 +10,7 @@ DPFRAME_API = 1
 
 @dp.hookimpl
 def dpframe_accountants() -> list[type[dp.Accountant]]:
+    """The accountant ``pld``."""
     return [PldAccountant]
 
 

@@ -1,4 +1,4 @@
-"""The accountant: closed forms where there are any, and composed laws of the loss for the rest."""
+"""The accountant: closed forms where they exist, and composed privacy-loss distributions otherwise."""
 
 from __future__ import annotations
 
@@ -11,29 +11,30 @@ import dpframe.plugin as dp
 from dpframe_pld.composition import delta_of, epsilon_of
 from dpframe_pld.mixture import SUPPORTED, Mixture
 
-SLIGHT = 2.0**-4  # where Gaussian or other losses are less than this share of the rest, both are also simply added
+SLIGHT = 2.0**-4
+"""If the Gaussian or the bounded losses are below this share of the others, both epsilons are also simply added."""
 
 
 @attrs.frozen
 class PldAccountant(dp.Accountant):
-    """Tight composition of Gaussian, Laplace and pure losses in one total.
+    """Tight composition of Gaussian, Laplace and pure losses.
 
-    Each loss names a pair of distributions that is at least as easy to tell apart as any two neighbouring data sets,
-    in either order: two unit Gaussians mu apart, two Laplace variables epsilon scales apart, or randomised response,
-    the worst of all epsilon-private mechanisms (Kairouz, Oh and Viswanath 2015). Each of these pairs is its own mirror
-    image, so one direction is both. The composition is at most as easy to tell apart as the product of the pairs, and
+    Each loss has a dominating pair: two distributions that are at least as easy to distinguish as the releases on any
+    two neighboring data sets, in either order. They are two unit Gaussians mu apart, two Laplace variables epsilon
+    scales apart, or randomized response, the worst of all epsilon-private mechanisms (Kairouz, Oh and Viswanath 2015).
+    Each of these pairs is symmetric, so one direction suffices. The product of the pairs dominates the composition, and
     its privacy curve is that of a sum of independent losses. The pairs are fixed before anything is drawn, whatever the
-    releases turn out to be, so later steps of one plan may depend on earlier results (Zhu, Dong and Wang 2022); as a
-    filter for runs whose levels are chosen along the way, this argument does not hold.
+    releases turn out to be, so later steps of one plan may depend on earlier results (Zhu, Dong and Wang 2022). The
+    argument does not hold for a filter, where the levels of later runs are chosen after seeing earlier results.
 
-    A bounded-range loss has no single such pair, and counts as randomised response. An approximate loss is randomised
+    A bounded-range loss has no single tight pair, and counts as randomized response. An approximate loss is randomized
     response that fails with probability delta.
 
     Guarantee:
-        Never below the truth. The lattice on which losses are added only raises the curve, what is cut off or rounded
-        is bounded and added to delta, and the answer is checked against the curve before it is given. With Gaussian
-        losses only, it is that of ``gdp``. It is never above the sum of the epsilons where all losses are bounded, and
-        equal to it at delta = 0.
+        Never below the truth. The lattice on which losses are added only raises the curve, truncation and rounding are
+        bounded and added to delta, and the answer is checked against the curve before it is returned. For Gaussian
+        losses alone it is the answer of ``gdp``. If all losses are bounded, it is never above the sum of the epsilons,
+        and equal to it at delta = 0.
 
     References:
         Kairouz, Oh and Viswanath, "The composition theorem for differential privacy", ICML 2015.
@@ -66,13 +67,13 @@ class PldAccountant(dp.Accountant):
         if left == 0.0:
             return total if mixture.mu == 0.0 else math.inf
         single = mixture.single_epsilon(left)
-        found = epsilon_of(mixture.finite, left) if single is None else single
+        composed = epsilon_of(mixture.finite, left) if single is None else single
         if mixture.mu == 0.0:
-            return min(total, found)
+            return min(total, composed)
         if _lopsided(mixture.mu, total):
             simple = total + dp.accountant("gdp").epsilon(_gaussians(losses), left)
-            return min(found, math.nextafter(simple, math.inf))
-        return found
+            return min(composed, math.nextafter(simple, math.inf))
+        return composed
 
     def delta(self, losses: Sequence[dp.PrivacyLoss], epsilon: float) -> float:
         if not epsilon >= 0.0:
@@ -90,12 +91,12 @@ class PldAccountant(dp.Accountant):
         if mixture.mu == 0.0 and epsilon >= total:
             return 0.0
         single = mixture.single_delta(epsilon)
-        found = delta_of(mixture.finite, epsilon) if single is None else single
+        composed = delta_of(mixture.finite, epsilon) if single is None else single
         if mixture.mu == 0.0:
-            return min(found, dp.accountant("pure").delta([dp.losses.Pure(epsilon=total)], epsilon) * (1 + 2.0**-50))
+            return min(composed, dp.accountant("pure").delta([dp.losses.Pure(epsilon=total)], epsilon) * (1 + 2.0**-50))
         if _lopsided(mixture.mu, total) and epsilon >= total:
-            return min(found, dp.accountant("gdp").delta(_gaussians(losses), math.nextafter(epsilon - total, 0.0)))
-        return found
+            return min(composed, dp.accountant("gdp").delta(_gaussians(losses), math.nextafter(epsilon - total, 0.0)))
+        return composed
 
 
 def _lopsided(mu: float, total: float) -> bool:

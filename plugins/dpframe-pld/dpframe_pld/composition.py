@@ -1,4 +1,4 @@
-"""Composition of a mixture, and its privacy curve read both ways."""
+"""Composition of a mixture, and epsilon and delta from its privacy curve."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from functools import lru_cache
 from dpframe_pld.distribution import Distribution, gaussian, laplace, log_largest_weight, responses
 from dpframe_pld.mixture import Group, Mixture
 
-FINENESS = 11  # the lattice of the total has 2^11 to 2^12 points to the scale of its bounded losses,
-SMOOTH = 9  # and 2^9 to 2^10 to that of a Gaussian, which leaves no edges in the curve
-OWN_FINENESS = 7  # a single loss, or a few, at least 2^7 to their own
-BATCH = 6  # randomised responses that are written out, 2^6 sums
+FINENESS = 11  # the lattice of the total has 2^11 to 2^12 points per scale of its bounded losses,
+SMOOTH = 9  # and 2^9 to 2^10 per scale of its Gaussian, whose curve is smooth
+OWN_FINENESS = 7  # the lattice of a partial composition has at least 2^7 points per its own scale
+BATCH = 6  # randomized responses whose 2^6 sums are enumerated
 STEEPEST = 2048.0  # largest tilt, in inverse scales
 FLATTEST = 1e-3  # smallest tilt
-ROUNDINGS = 1e-12  # above the relative rounding of closed forms
-LARGEST = 1e6  # losses beyond it are no guarantee worth a lattice
+ROUNDINGS = 1e-12  # an upper bound on the relative rounding of closed forms
+LARGEST = 1e6  # larger losses, which guarantee next to nothing, are bounded without a lattice
 
 
 @lru_cache(maxsize=1024)
@@ -33,7 +33,7 @@ def epsilon_of(mixture: Mixture, delta: float) -> float:
         return (bound(tilt) - log_delta) / tilt
 
     tilt = _best(ceiling_at, mixture.scale)
-    ceiling = max(0.0, ceiling_at(tilt) * (1 + ROUNDINGS))  # valid as it stands: Rényi accounting of order tilt + 1
+    ceiling = max(0.0, ceiling_at(tilt) * (1 + ROUNDINGS))  # valid by itself: Rényi accounting of order tilt + 1
     if mixture.scale > LARGEST:
         return ceiling
     law = composed(mixture, tilt)
@@ -43,7 +43,7 @@ def epsilon_of(mixture: Mixture, delta: float) -> float:
         return ceiling
     epsilon = float(brentq(lambda at: law.log_delta(at) - log_delta, 0.0, ceiling, xtol=1e-300, rtol=1e-13))
     step = 1e-15
-    while law.log_delta(epsilon) > log_delta:  # certify, from below
+    while law.log_delta(epsilon) > log_delta:  # increase until the curve is at most delta
         epsilon *= 1.0 + step
         step *= 2
     return min(epsilon, ceiling)
@@ -51,22 +51,22 @@ def epsilon_of(mixture: Mixture, delta: float) -> float:
 
 @lru_cache(maxsize=1024)
 def delta_of(mixture: Mixture, epsilon: float) -> float:
-    """A delta that is at least the curve of the mixture, without its failures."""
+    """An upper bound on the curve of the mixture at epsilon, without its failures."""
     bound = _chernoff(mixture)
     tilt = _best(lambda tilt: bound(tilt) - tilt * epsilon, mixture.scale)
-    found = bound(tilt) - tilt * epsilon * (1 - ROUNDINGS)
+    log_delta = bound(tilt) - tilt * epsilon * (1 - ROUNDINGS)
     if mixture.scale <= LARGEST:
-        found = min(found, composed(mixture, tilt).log_delta(epsilon))
-    return min(1.0, math.nextafter(math.exp(min(0.0, found)), math.inf))
+        log_delta = min(log_delta, composed(mixture, tilt).log_delta(epsilon))
+    return min(1.0, math.nextafter(math.exp(min(0.0, log_delta)), math.inf))
 
 
 def composed(mixture: Mixture, tilt: float) -> Distribution:
     """The tilted law of the whole mixture.
 
-    The two smallest laws are composed first, again and again, and equal ones once for all; a lattice is as fine as its
-    law needs and becomes coarser as laws grow (Ghazi et al. 2022), so that many small losses beside a large one are
-    resolved at little cost. Spacings are powers of two that grow with every level: a larger level is never put on a
-    finer lattice, whence larger levels never appear cheaper by a change of lattice.
+    The two laws of smallest scale are composed repeatedly, equal ones by doubling. The lattice becomes coarser as the
+    scale grows (Ghazi et al. 2022), so that many small losses next to a large one are resolved at little cost. Spacings
+    are powers of two that never decrease when a level grows, so that a larger level never appears cheaper because of a
+    finer lattice.
     """
     coarsest = mixture.mu * 2.0**-SMOOTH + mixture.bounded_scale * 2.0**-FINENESS
 
@@ -104,7 +104,7 @@ def composed(mixture: Mixture, tilt: float) -> Distribution:
 
 
 def _chernoff(mixture: Mixture) -> Callable[[float], float]:
-    """K(t) + ln w_max, from above: the curve is at most its exponential times e^(−t epsilon), for every t > 0."""
+    """An upper bound on K(t) + ln w_max: the curve is at most its exponential times e^(−t epsilon), for every t > 0."""
     moment = mixture.log_moment()
 
     def bound(tilt: float) -> float:
@@ -115,7 +115,7 @@ def _chernoff(mixture: Mixture) -> Callable[[float], float]:
 
 
 def _batches(group: Group) -> Iterable[tuple[tuple[float, ...], int]]:
-    """Levels of similar size by the few, from the largest, so that slight changes leave most batches as they are."""
+    """Batches of levels of similar size, from the largest, so that small changes leave most batches unchanged."""
     batches: list[list[float]] = []
     for level, count in reversed(group):
         for _ in range(count):
@@ -126,14 +126,16 @@ def _batches(group: Group) -> Iterable[tuple[tuple[float, ...], int]]:
 
 
 def _best(bound: Callable[[float], float], scale: float) -> float:
-    """The tilt with the smallest bound. Every tilt gives a valid answer; a good one gives a tight answer, the same from
-    both ways of reading the curve."""
+    """The tilt with the smallest bound.
+
+    Every tilt gives a valid answer; a good one gives a tight answer, and the same for epsilon and for delta.
+    """
     from scipy.optimize import minimize_scalar
 
-    found = minimize_scalar(
+    minimum = minimize_scalar(
         lambda log_tilt: bound(math.exp(log_tilt)),
         bounds=(math.log(FLATTEST / scale), math.log(STEEPEST / scale)),
         method="bounded",
         options={"xatol": 1e-5},
     )
-    return math.exp(float(found.x))
+    return math.exp(float(minimum.x))

@@ -6,15 +6,15 @@ and its privacy curve is delta(epsilon) = E (1 − e^(epsilon − L))₊. Everyt
     q(l) = p(l) e^(t l) / Z,    delta(epsilon) = Z e^(−t epsilon) Σ_{l > epsilon} w(l − epsilon) q(l),
     w(x) = (1 − e^(−x)) e^(−t x) ≤ w_max = t^t / (1 + t)^(1 + t),
 
-which composes by convolution as well. With t near the order that is best for Rényi accounting, q is centred where
-delta is decided, so that an error of 1e-10 in q is one of about 1e-9 *relative to delta*, however small delta is.
-An error of q in total variation, wherever it sits and wherever it comes from, changes delta by at most
-Z e^(−t epsilon) w_max times itself; each distribution carries such a bound, and the curve adds it.
+which also composes by convolution. With t near the best order for Rényi accounting, q is centered where it determines
+delta, so that an error of 1e-10 in q is an error of about 1e-9 *relative to delta*, however small delta is. An error of
+q in total variation, whatever its place and its cause, changes delta by at most Z e^(−t epsilon) w_max times itself;
+each distribution carries such a bound, and the curve includes it.
 
-A mass between two points of the lattice is shared out so that both its upper and its lower probability are kept. This
-is the pessimistic "connect the dots" (Doroshenko et al. 2022): the curve stays where it is at the points of the lattice
-and becomes the chord, in e^epsilon, between them; since curves are convex in e^epsilon, it never falls. A pair is thus
-replaced by one that dominates it, which composition preserves.
+A mass between two lattice points is split between them so that its probability under both distributions of the pair is
+preserved. This is the pessimistic "connect the dots" (Doroshenko et al. 2022): the curve is unchanged at lattice points
+and becomes the chord, in e^epsilon, between them; since curves are convex in e^epsilon, it never decreases. A pair is
+thus replaced by one that dominates it, and composition preserves domination.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 ROUNDING = 2.0**-53
-CUT = 1e-15  # mass that the library may cut off the ends of a law at each composition
-BUILT = 1e-12  # above the quadrature, truncation and rounding of the masses of one law
+CUT = 1e-15  # mass that the library may truncate at the ends of a law in each composition
+BUILT = 1e-12  # an upper bound on the quadrature, truncation and rounding errors of one law
 REACH = 8.5  # deviations of a Gaussian on either side; 2e-17 lies beyond
 
 
@@ -41,11 +41,11 @@ class Distribution:
 
     Args:
         pmf: dp-accounting's distribution; its masses add up to about 1.
-        spacing: of the lattice, a power of two.
+        spacing: the spacing of the lattice, a power of two.
         tilt: t above.
         log_mass: ln Z.
         error: a bound on the total variation between these masses and the exact ones of a dominating pair.
-        scale: the size of the loss.
+        scale: the scale of the loss, which sets the spacing of lattices.
     """
 
     pmf: Any
@@ -67,9 +67,9 @@ class Distribution:
         log_mass: float,
         error: float = 0.0,
     ) -> Distribution:
-        """Put tilted masses, given up to e^log_mass, on the lattice."""
-        first, found = connect_dots(points, masses, spacing, tilt)
-        return cls.on_lattice(first, found, spacing=spacing, tilt=tilt, scale=scale, log_mass=log_mass, error=error)
+        """Move tilted masses, which are to be multiplied by e^log_mass, to the lattice."""
+        first, on_points = connect_dots(points, masses, spacing, tilt)
+        return cls.on_lattice(first, on_points, spacing=spacing, tilt=tilt, scale=scale, log_mass=log_mass, error=error)
 
     @classmethod
     def on_lattice(
@@ -83,9 +83,9 @@ class Distribution:
         log_mass: float,
         error: float = 0.0,
     ) -> Distribution:
-        """Normalise masses on the lattice, given up to e^log_mass and from a multiple of the spacing on.
+        """Normalize masses on consecutive lattice points from ``first`` on, which are to be multiplied by e^log_mass.
 
-        Rounding of a place l, relative to the spacing, moves that share of its mass to the next point.
+        A rounding error of a point l, relative to the spacing, moves that share of its mass to the next point.
         """
         from dp_accounting.pld.pld_pmf import DensePLDPmf  # type: ignore[import-untyped]
 
@@ -107,12 +107,12 @@ class Distribution:
 
     @property
     def masses(self) -> Array:
-        """Their tilted masses; the library has no public view of them."""
-        found: Array = self.pmf._probs
-        return found
+        """Their tilted masses, from a private attribute, since the library has no public one."""
+        masses: Array = self.pmf._probs
+        return masses
 
     def coarsened(self, spacing: float) -> Distribution:
-        """The same law on a coarser lattice: sharing out is linear and enlarges no mass beyond e^(t spacing)."""
+        """The same law on a coarser lattice: splitting is linear and enlarges a mass by at most e^(t spacing)."""
         if spacing == self.spacing:
             return self
         return Distribution.of(
@@ -128,10 +128,10 @@ class Distribution:
     def compose(self, other: Distribution, spacing: float) -> Distribution:
         """The law of the sum of two independent losses.
 
-        Convolution with a law of mass 1 enlarges no error. A fast Fourier transform of length n is exact in the
-        2-norm up to log2(n) times about seven roundings (Higham 2002, chapter 24; twice as many are allowed for radices
-        other than two). Three transforms of vectors of norm at most 1, and sums at most √n times the 2-norm, make
-        64 √n log2(n) roundings in total variation, and up to three times that in masses cut off for being small.
+        Convolution with a law of mass 1 enlarges no error. A fast Fourier transform of length n has a 2-norm error of
+        at most log2(n) times about seven roundings (Higham 2002, chapter 24; twice as many are allowed for radices
+        other than two). Three transforms of vectors of norm at most 1, and sums of at most √n times the 2-norm, make
+        64 √n log2(n) roundings in total variation, and up to three times that in small masses that are dropped.
         """
         from dp_accounting.pld.pld_pmf import compose_pmfs
 
@@ -149,7 +149,7 @@ class Distribution:
         )
 
     def log_delta(self, epsilon: float) -> float:
-        """The logarithm of the privacy curve: never below that of the losses that went in."""
+        """The logarithm of the privacy curve at epsilon, never below that of the composed losses."""
         above = self.points - epsilon
         start = int(np.searchsorted(above, 0.0, side="right"))
         above = above[start:]
@@ -160,22 +160,22 @@ class Distribution:
 
 
 def connect_dots(points: Array, masses: Array, spacing: float, tilt: float) -> tuple[int, Array]:
-    """Tilted masses on the lattice, and the multiple of the spacing that they start from."""
+    """Split tilted masses between lattice points; returns the first multiple of the spacing, and the masses."""
     cells = np.floor(points / spacing)
     lower, upper = shares(points - cells * spacing, spacing, tilt)
     first = int(cells.min())
     index = (cells - first).astype(np.intp)
     size = int(index.max()) + 2
-    found: Array = np.bincount(index, masses * lower, minlength=size).astype(np.float64)
-    found[1:] += np.bincount(index, masses * upper, minlength=size - 1)
-    return first, found
+    split: Array = np.bincount(index, masses * lower, minlength=size).astype(np.float64)
+    split[1:] += np.bincount(index, masses * upper, minlength=size - 1)
+    return first, split
 
 
 def shares(inside: Any, spacing: float, tilt: float) -> tuple[Any, Any]:
-    """What a tilted mass leaves at the ends of its cell, at a distance ``inside`` from the lower one.
+    """The shares of a tilted mass, at a distance ``inside`` from the lower end of its cell, for both ends.
 
-    A mass m at a + r leaves m (1 − u) at a and m u at a + spacing with u = (1 − e^(−r)) / (1 − e^(−spacing)), which
-    keeps the sum of m and that of m e^(−l); the tilt follows the masses.
+    A mass m at a + r is split into m (1 − u) at a and m u at a + spacing with u = (1 − e^(−r)) / (1 − e^(−spacing)),
+    which preserves the sums of m and of m e^(−l); the masses are then tilted at their new points.
     """
     share = np.expm1(-inside) / math.expm1(-spacing)
     return (1 - share) * np.exp(-tilt * inside), share * np.exp(tilt * (spacing - inside))
@@ -187,7 +187,7 @@ def log_largest_weight(tilt: float) -> float:
 
 
 def responses(epsilons: Sequence[float], spacing: float, tilt: float) -> Distribution:
-    """A few randomised responses: each loss is ±epsilon, right with probability e^epsilon / (1 + e^epsilon)."""
+    """Randomized responses: each loss is epsilon with probability e^epsilon / (1 + e^epsilon), otherwise −epsilon."""
     points, masses = np.zeros(1), np.ones(1)
     for epsilon in epsilons:
         right = 1.0 / (1.0 + math.exp(-epsilon))
@@ -202,8 +202,8 @@ def laplace(epsilon: float, spacing: float, tilt: float) -> Distribution:
     """A Laplace variable shifted by epsilon scales.
 
     The loss is epsilon with probability 1/2, −epsilon with e^(−epsilon)/2, and has the density e^((l − epsilon)/2)/4
-    between. Over an interval its lower probability is the upper one times e^(−midpoint), so that for connecting the
-    dots an interval is as good as its mass at the midpoint.
+    between. Over an interval, the probability under the lower distribution is that under the upper one times
+    e^(−midpoint), so that connecting the dots gives the same for the interval as for its mass at the midpoint.
     """
     inner = np.arange(math.floor(-epsilon / spacing) + 1, math.ceil(epsilon / spacing)) * spacing
     edges = np.concatenate(([-epsilon], inner, [epsilon]))
@@ -217,19 +217,19 @@ def laplace(epsilon: float, spacing: float, tilt: float) -> Distribution:
 def gaussian(mu: float, spacing: float, tilt: float) -> Distribution:
     """A unit Gaussian shifted by mu: the loss is normal with mean mu²/2 and deviation mu.
 
-    Tilting moves the mean by t mu². In each cell, short against mu, the masses are those at the nodes of Gauss's rule,
-    whose relative error is below 1e-15.
+    Tilting moves the mean by t mu². Cells are short compared with mu; in each, the density is integrated by Gauss's
+    rule, with a relative error below 1e-15.
     """
-    centre, reach = mu * (mu * (0.5 + tilt)), REACH * mu
-    first, last = math.floor((centre - reach) / spacing), math.ceil((centre + reach) / spacing)
-    starts = np.arange(first, last) * spacing - centre
-    found = np.zeros(last - first + 1)
+    center, reach = mu * (mu * (0.5 + tilt)), REACH * mu
+    first, last = math.floor((center - reach) / spacing), math.ceil((center + reach) / spacing)
+    starts = np.arange(first, last) * spacing - center
+    totals = np.zeros(last - first + 1)
     for node, weight in zip(*np.polynomial.legendre.leggauss(3), strict=True):
         inside = spacing * (1 + node) / 2
         masses = np.exp(-0.5 * ((starts + inside) / mu) ** 2) * (weight * spacing / (2 * mu * math.sqrt(2 * math.pi)))
         lower, upper = shares(inside, spacing, tilt)
-        found[:-1] += masses * lower
-        found[1:] += masses * upper
+        totals[:-1] += masses * lower
+        totals[1:] += masses * upper
     return Distribution.on_lattice(
-        first, found, spacing=spacing, tilt=tilt, scale=mu, log_mass=mu * tilt * (mu * (1 + tilt)) / 2
+        first, totals, spacing=spacing, tilt=tilt, scale=mu, log_mass=mu * tilt * (mu * (1 + tilt)) / 2
     )

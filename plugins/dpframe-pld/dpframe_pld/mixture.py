@@ -1,4 +1,4 @@
-"""The normal form of a set of losses: what is left to compose once everything with a closed form is composed."""
+"""The normal form of a list of losses, in which all that have a closed form are composed already."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ import dpframe.plugin as dp
 
 SUPPORTED = (dp.losses.Gaussian, dp.losses.Laplace, dp.losses.Pure, dp.losses.BoundedRange, dp.losses.Approx)
 
-Group = tuple[tuple[float, int], ...]  # levels above zero with how often each occurs, in increasing order
+Group = tuple[tuple[float, int], ...]  # (level, count) for levels above zero, in increasing order
 
 
 @attrs.frozen(kw_only=True)
 class Mixture:
-    """Losses by dominating pair, whatever their order.
+    """Losses grouped by their dominating pair, in any order.
 
     Args:
-        mu: one Gaussian in place of all, mu² = Σ mu_i² (Dong, Roth and Su 2022, Corollary 3.3), rounded up.
-        laplace: shifts, in scales, of Laplace variables.
-        response: epsilons of randomised responses, the dominating pairs of all losses known to be pure and no more.
-        failure: the probability that one of the approximate losses fails altogether, rounded up.
+        mu: the composition of all Gaussians, mu² = Σ mu_i² (Dong, Roth and Su 2022, Corollary 3.3), rounded up.
+        laplace: shifts of Laplace variables, in units of their scale.
+        response: epsilons of randomized responses, the dominating pairs of losses of which only pure privacy is used.
+        failure: the probability that at least one approximate loss fails, rounded up.
     """
 
     mu: float
@@ -37,7 +37,7 @@ class Mixture:
 
     @classmethod
     def of(cls, losses: Sequence[dp.PrivacyLoss]) -> Mixture:
-        """Sort and count the losses; raises PlanError for one without a dominating pair."""
+        """Sort and count the losses; raises PlanError for a loss without a dominating pair."""
         laplace: Counter[float] = Counter()
         response: Counter[float] = Counter()
         mus, failures = [], []
@@ -54,8 +54,8 @@ class Mixture:
                     failures.append(loss.delta)
                 case _:
                     raise dp.PlanError(
-                        f"the accountant 'pld' cannot compose {type(loss).__name__} losses: no pair of distributions "
-                        "stands for them. It composes Gaussian, Laplace, Pure, BoundedRange and Approx losses."
+                        f"the accountant 'pld' cannot compose {type(loss).__name__} losses: they have no "
+                        "dominating pair. It composes Gaussian, Laplace, Pure, BoundedRange and Approx losses."
                     )
         return cls(
             mu=_up(math.hypot(*mus)),
@@ -66,16 +66,16 @@ class Mixture:
 
     @property
     def bounded(self) -> Group:
-        """The losses that are at most their level."""
+        """The losses that are bounded by their level."""
         return self.laplace + self.response
 
     @property
     def finite(self) -> Mixture:
-        """The same losses given that none fails."""
+        """The same losses, given that none fails."""
         return attrs.evolve(self, failure=0.0)
 
     def without_failure(self, delta: float) -> float:
-        """What is left of delta for the rest, rounded down; negative where failures alone exceed it."""
+        """The delta that failures leave for the other losses, rounded down; negative if failures alone exceed it."""
         if self.failure == 0.0:
             return delta
         if delta < self.failure:
@@ -83,19 +83,19 @@ class Mixture:
         return (delta - self.failure) / (1.0 - self.failure) * (1.0 - 2.0**-50)
 
     def with_failure(self, delta: float) -> float:
-        """The delta of everything, rounded up, from that of the rest."""
+        """The total delta, rounded up, from the delta given that nothing fails."""
         if 0.0 in (self.failure, delta):
             return max(self.failure, delta)
         return min(1.0, _up(self.failure + (1.0 - self.failure) * delta))
 
     @property
     def scale(self) -> float:
-        """The size of the composed loss: grows with every level and every further loss."""
+        """The scale of the composed loss; it grows with every level and every further loss."""
         return math.hypot(self.mu, self.bounded_scale)
 
     @property
     def bounded_scale(self) -> float:
-        """The same of the bounded losses."""
+        """The scale of the bounded losses alone."""
         return math.hypot(*(level * math.sqrt(count) for level, count in self.bounded))
 
     def total(self) -> float:
@@ -103,7 +103,7 @@ class Mixture:
         return _float_up(sum((count * Fraction(level) for level, count in self.bounded), Fraction(0)))
 
     def single_epsilon(self, delta: float) -> float | None:
-        """Where the curve of a single bounded loss falls to delta, rounded up; None for any other mixture."""
+        """The epsilon at delta of a single bounded loss, rounded up; None for any other mixture."""
         match self:
             case Mixture(mu=0.0, laplace=((epsilon, 1),), response=()):
                 below = 2 * math.log1p(-delta)
@@ -115,7 +115,7 @@ class Mixture:
         return max(0.0, epsilon * (1.0 + 2.0**-50) + below * (1.0 - 2.0**-48))
 
     def single_delta(self, at: float) -> float | None:
-        """The curve of a single bounded loss, rounded up; None for any other mixture."""
+        """The delta at an epsilon of a single bounded loss, rounded up; None for any other mixture."""
         match self:
             case Mixture(mu=0.0, laplace=((epsilon, 1),), response=()):
                 return _up(-math.expm1(_up(min(0.0, at - epsilon)) / 2))
@@ -140,7 +140,7 @@ class Mixture:
 
 
 def _up(value: float) -> float:
-    """Above the exact value, for a result of a few roundings."""
+    """An upper bound on the exact value, for a result of a few roundings."""
     return value * (1.0 + 2.0**-48)
 
 
@@ -150,7 +150,7 @@ def _float_up(value: Fraction) -> float:
 
 
 def _failure(deltas: list[float]) -> float:
-    """1 − Π (1 − delta), from above; the sum is so too, and exact for a single one."""
+    """1 − Π (1 − delta), rounded up; the sum is an upper bound too, and exact for a single delta."""
     product = _up(-math.expm1(math.fsum(map(math.log1p, (-delta for delta in deltas)))))
     return min(1.0, product, _float_up(sum(map(Fraction, deltas), Fraction(0))))
 
