@@ -17,21 +17,25 @@ DPFRAME_API = 1
 
 @dp.hookimpl
 def dpframe_mechanisms() -> list[type[dp.Mechanism] | type[dp.Recipe]]:
+    """The mechanisms and the recipe of this package."""
     return [Spiked, SpikedBlock, BlockGaussian, BlockRadii]
 
 
 @dp.hookimpl
 def dpframe_statistics() -> list[type[dp.Statistic]]:
+    """The statistic of this package."""
     return [BlockHistogram]
 
 
 @dp.hookimpl
 def dpframe_postprocessors() -> list[type[dp.PostProcessor]]:
+    """The post-processors of this package."""
     return [BlockEstimate, RangeRadii, SpikedCovariance, EigenvalueShrinkage, EigenRatioRank]
 
 
 @dp.hookimpl
 def dpframe_bound_oracles() -> list[type[dp.BoundOracle]]:
+    """The oracles of this package."""
     return [SpikedForecast, SpikedRates]
 
 

@@ -1,4 +1,4 @@
-"""Second moments in a released basis, each side of a row clipped on its own, with Gaussian noise."""
+"""Second moments in a released basis, each side of a row clipped separately, with Gaussian noise."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ class Blocks(dp.Kind):
 
 @attrs.frozen(kw_only=True, slots=False)
 class BlockGaussian(dp.Mechanism):
-    """The parts of the second moment around a released subspace, with Gaussian noise.
+    """The blocks of the second moment in a released basis, with Gaussian noise.
 
-    In the basis U a row is a = Uᵀx, clipped to α, and b = U⊥ᵀx, clipped to β. Released are the signal Σaaᵀ, the cross
-    part Σabᵀ and the residual Σ‖b‖², which stands for the last block as a multiple of the identity. The basis is a
-    released value, so for each value of it this is one Gaussian mechanism on integers, whose noise
-    :mod:`dpframe_spiked.calibration` fixes: one person moves (signal, cross, residual), measured in units of their
-    noise, by at most mu = level.
+    In the basis U a row is a = Uᵀx, clipped to α, and b = U⊥ᵀx, clipped to β. The release consists of the signal Σaaᵀ,
+    the cross part Σabᵀ and the residual Σ‖b‖², which represents the last block as a multiple of the identity. The basis
+    is a released value, and for each value of it this is one Gaussian mechanism on integers, with the noise of
+    :mod:`dpframe_spiked.calibration`: one person moves (signal, cross, residual), in units of their noise, by at most
+    mu = level.
 
     Args:
         basis: the subspace, released earlier.
         radii: α and β, public or released earlier.
 
     Guarantee:
-        Gaussian loss with mu = level, for either neighbouring relation; worst case.
+        Gaussian loss with mu = level, for either neighboring relation; worst case.
     """
 
     name = "block-gaussian"
@@ -113,7 +113,7 @@ class BlockGaussian(dp.Mechanism):
         return -sum(square / noise[part] ** 2 for part, square in squares.items()) / 2
 
     def _lattice_scales(self, rows: dp.Rows, level: float) -> tuple[float, float, float]:
-        """Deviations in lattice units, rounded up; of the signal, that of its diagonal."""
+        """Standard deviations of signal (on its diagonal), cross part and residual, in lattice units, rounded up."""
         dim, rank = self.basis.array.shape
         alpha, beta = self.radii.array.tolist()
         unit = dp.rounding.up(dp.rounding.sqrt_up(self._statistic.sensitivity(rows)["residual"].l2_squared) / level)

@@ -1,9 +1,9 @@
-"""How `spiked-block` shares a budget between its rounds, chosen from public figures before any data is touched.
+"""How `spiked-block` divides a budget among its rounds, from public values before any data is read.
 
 All variances below are those of one entry of the block between signal and residual, to first order in the noise. With
-the moment about n(λUUᵀ + σ²I), such an entry of noise turns the subspace by itself divided by nλ, so that a variance v
-leaves E‖ŨŨᵀ − UUᵀ‖² ≈ 2r(p−r)·v/(nλ)². What still leaks from the signal into the residual of a row makes it longer by
-λr(p−r)·v/(nλ)² on average, and the next round has to clip at a radius that lets it pass.
+the moment about n(λUUᵀ + σ²I), noise z in such an entry rotates the subspace by z/(nλ), so that a variance v leads to
+E‖ŨŨᵀ − UUᵀ‖² ≈ 2r(p−r)·v/(nλ)². The part of the signal that leaks into the residual of a row adds λr(p−r)·v/(nλ)² to
+its mean squared length, and the radius of the next round has to allow for it.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ import dpframe.plugin as dp
 from dpframe_spiked.calibration import multiples
 
 WORTHWHILE = 0.85
-"""The rounds must promise at most this share of the error of one Gaussian release, or that is made instead."""
+"""If the forecast error of the rounds is above this share of that of one Gaussian release, the latter is used."""
 
 STEEPEST = 0.12
-"""No round starts from a basis with a mean squared sine per direction above this: first order says little there."""
+"""No round starts from a basis with a mean squared sine per direction above this: first order is inaccurate there."""
 
-FARTHEST = 1e50  # no two figures that a choice rests on are farther apart
+FARTHEST = 1e50  # the largest ratio between two of the values that a choice rests on
 MOST_ROUNDS = 3
-GRID = tuple(0.02 * 1.35**power for power in range(13))  # shares of the budget, from 2 to 73 per cent
+GRID = tuple(0.02 * 1.35**power for power in range(13))  # shares of the budget, from 2 to 73 percent
 
 
 @attrs.frozen(kw_only=True)
 class Assumed:
-    """The public figures that a choice rests on, in units in which σ² is 1.
+    """The public values that a choice rests on, in units in which σ² is 1.
 
     Args:
-        dim, rank, rows, spike: of the spiked model: p, r, n and λ.
-        neighbors: the relation.
+        dim, rank, rows, spike: p, r, n and λ of the spiked model.
+        neighbors: the neighboring relation.
         norm: the length to which rows are scaled down.
-        quantile: the share of rows that radii are meant not to touch.
-        mu: the Gaussian level of all rounds together, divided by the number of rows of one person.
+        quantile: the share of rows that radii should leave unclipped.
+        mu: the Gaussian level of all rounds together, divided by the contributions of one person.
     """
 
     dim: int
@@ -54,8 +54,8 @@ class Assumed:
 
     @classmethod
     def of(cls, scenario: dp.Scenario, rows: dp.Rows, *, rank: int, mu: float, quantile: float = 0.95) -> Assumed:
-        """From a spiked scenario and a promise; a norm that is released is taken for what it should be."""
-        assert scenario.n is not None  # these three by the checks of a spiked scenario
+        """From a spiked scenario and a promise; for a released norm, the value expected under the scenario is used."""
+        assert scenario.n is not None  # a spiked scenario has all three
         assert scenario.spike is not None
         assert scenario.noise is not None
         spike = scenario.spike / scenario.noise
@@ -64,7 +64,7 @@ class Assumed:
         if rows.released_norm is None:
             norm = rows.length / math.sqrt(scenario.noise)
         if not all(1 / FARTHEST < each < FARTHEST for each in (spike, norm)):
-            raise dp.PlanError("the spike, the noise and the norm of the rows are too far apart to choose by them.")
+            raise dp.PlanError("the spike, the noise and the norm of the rows are too far apart to choose rounds.")
         return cls(
             dim=scenario.dim,
             rank=rank,
@@ -78,19 +78,19 @@ class Assumed:
 
     @property
     def entries(self) -> int:
-        """How many entries turn the subspace."""
+        """The number of entries that rotate the subspace."""
         return self.rank * (self.dim - self.rank)
 
     def turn(self, variance: float) -> float:
-        """‖sin Θ‖² that a variance of the entries makes, to first order."""
+        """‖sin Θ‖² caused by a variance of the entries, to first order."""
         return self.entries * variance / (self.rows * self.spike) ** 2
 
     def error(self, variance: float) -> float:
-        """‖ŨŨᵀ − UUᵀ‖ in Frobenius norm, to first order; no two subspaces are farther apart than √(2r)."""
+        """‖ŨŨᵀ − UUᵀ‖ in Frobenius norm, to first order; capped at √(2r), the largest possible distance."""
         return math.sqrt(2 * min(self.turn(variance), float(self.rank)))
 
     def moment_variance(self, share: float) -> float:
-        """Of an off-diagonal entry of the Gaussian release of the whole moment, were nothing clipped off."""
+        """The variance of an off-diagonal entry of the released moment, rescaled for what clipping removes."""
         pairs = 2 if self.neighbors == "replace" else 1
         signal = (self.norm**2 - (self.dim - self.rank)) / (self.spike + 1.0)
         left = remaining(self.rank, max(signal, 0.05))
@@ -98,25 +98,25 @@ class Assumed:
 
     @property
     def signal_radius(self) -> float:
-        """The quantile of the lengths of the signal."""
+        """The quantile of the signal's length, at most the norm."""
         square = _gamma_quantile((self.spike + 1.0) * self.rank, self.rank / 2, self.quantile)
         return min(math.sqrt(square), self.norm)
 
     def residual_radius(self, variance: float) -> float:
-        """The mean square of the residual proper, whose lengths differ little, and a quantile of what leaks into it."""
+        """A radius for the residual's mean square, which varies little, plus a quantile of the signal's leak."""
         leak = self.spike * self.turn(variance)
         square = self.dim - self.rank + _gamma_quantile(leak, self.rank / 2, self.quantile)
         return min(math.sqrt(square), self.norm)
 
     def left(self, radii: tuple[float, float]) -> tuple[float, float, float]:
-        """The shares of signal, cross part and residual that clipping leaves of Gaussian rows."""
+        """The shares of signal, cross part and residual that remain after clipping Gaussian rows."""
         signal = radii[0] ** 2 / (self.spike + 1.0)
         residual = remaining(self.dim - self.rank, radii[1] ** 2)
         return remaining(self.rank, signal), remaining_cross(self.rank, signal), residual
 
 
 def remaining(degrees: int, square: float) -> float:
-    """E min(X, c)/E X for X of a χ² law: what is left of a mean square by clipping at √c."""
+    """E min(X, c)/E X for X of a χ² law: the share of a mean square that remains after clipping at √c."""
     from scipy.special import gammainc
 
     half = degrees / 2
@@ -124,7 +124,7 @@ def remaining(degrees: int, square: float) -> float:
 
 
 def remaining_cross(degrees: int, square: float) -> float:
-    """E √X·min(√X, √c)/E X: what is left of a product by clipping one of its factors."""
+    """E √X·min(√X, √c)/E X: the share of a product that remains after clipping one factor."""
     from scipy.special import gammainc, gammaln
 
     half = degrees / 2
@@ -134,7 +134,7 @@ def remaining_cross(degrees: int, square: float) -> float:
 
 
 def _gamma_quantile(mean: float, shape: float, quantile: float) -> float:
-    """Of a Gamma variable, by the approximation of Wilson and Hilferty: within 3 per cent for the upper half."""
+    """The quantile of a Gamma variable by the Wilson–Hilferty approximation: within 3 percent for the upper half."""
     deviate = NormalDist().inv_cdf(quantile)
     return mean * max(1.0 - 1.0 / (9 * shape) + deviate / (3 * math.sqrt(shape)), 0.05) ** 3
 
@@ -144,10 +144,11 @@ class Round:
     """One round of blocks.
 
     Args:
-        share: of the budget, as a share of mu².
-        radii: the lengths to which both sides of a row are scaled down.
-        kept: how much of the new signal, cross and residual parts goes into the estimate, against what was known.
-        left: the shares of these parts that clipping is expected to leave.
+        share: the share of the budget, in mu².
+        radii: the lengths to which the two sides of a row are clipped.
+        kept: the weights of the new signal, cross and residual parts in the estimate; the rest is the earlier
+            estimate's.
+        left: the shares of these parts expected to remain after clipping.
     """
 
     share: float
@@ -158,11 +159,11 @@ class Round:
 
 @attrs.frozen(kw_only=True)
 class Layout:
-    """How the budget is spent: on the moment, then on rounds of blocks; without rounds it is a Gaussian release.
+    """How the budget is spent: on the moment, then on rounds of blocks; without rounds, on one Gaussian release.
 
     Args:
         first: the share of the moment.
-        rounds: the others.
+        rounds: the rounds of blocks.
         forecast: the first-order error of the subspace, and that of the Gaussian release alone.
     """
 
@@ -172,14 +173,15 @@ class Layout:
 
 
 def plain(assumed: Assumed) -> Layout:
+    """The layout of one Gaussian release."""
     error = assumed.error(assumed.moment_variance(1.0))
     return Layout(first=1.0, rounds=(), forecast=(error, error))
 
 
 def laid_out(assumed: Assumed, shares: tuple[float, ...], radii: tuple[float, float] | None = None) -> Layout | None:
-    """The rounds that these shares make, or None where one of them would start too far off."""
+    """The layout with these shares, or None if a round would start from too inaccurate a basis."""
     cross = assumed.moment_variance(shares[0])
-    known = np.array([math.inf, cross, math.inf])  # of the moment, only the cross part is used
+    known = np.array([math.inf, cross, math.inf])  # only the cross part of the moment is used
     rounds = []
     for share in shares[1:]:
         if assumed.turn(float(known[1])) > STEEPEST * assumed.rank:
@@ -200,25 +202,25 @@ def _three(values: dp.lattice.FloatArray) -> tuple[float, float, float]:
 
 
 def variances(assumed: Assumed, radii: tuple[float, float], share: float) -> dp.lattice.FloatArray:
-    """Of one entry of each part: signal (on the diagonal), cross, and the sum of the residual."""
+    """The variances of one entry of each part: signal (on the diagonal), cross, and the residual sum."""
     alpha, beta = radii
     sensitivities = np.array([alpha**2, alpha * beta, beta**2])
     factors = np.array(multiples(assumed.neighbors, assumed.dim, assumed.rank, radii))
-    found: dp.lattice.FloatArray = (sensitivities * factors) ** 2 / (share * assumed.mu**2)
-    return found
+    entry_variances: dp.lattice.FloatArray = (sensitivities * factors) ** 2 / (share * assumed.mu**2)
+    return entry_variances
 
 
 def in_units(layout: Layout, unit: float) -> Layout:
-    """The same with radii in the units of the rows."""
+    """The layout with radii in the units of the rows."""
     rounds = (attrs.evolve(each, radii=(each.radii[0] * unit, each.radii[1] * unit)) for each in layout.rounds)
     return attrs.evolve(layout, rounds=tuple(rounds))
 
 
 @lru_cache(maxsize=256)
 def best(assumed: Assumed, radii: tuple[float, float] | None = None) -> Layout:
-    """The layout with the smallest forecast, or the Gaussian release where rounds are not worth while."""
-    found = [layout for shares in _candidates() if (layout := laid_out(assumed, shares, radii)) is not None]
-    fewest = sorted(found, key=lambda layout: len(layout.rounds))
+    """The layout with the smallest forecast error, or one Gaussian release if rounds do not improve it enough."""
+    feasible = [layout for shares in _candidates() if (layout := laid_out(assumed, shares, radii)) is not None]
+    fewest = sorted(feasible, key=lambda layout: len(layout.rounds))
     chosen = min(fewest, key=lambda layout: layout.forecast[0], default=None)
     if chosen is None or chosen.forecast[0] > WORTHWHILE * chosen.forecast[1]:
         return plain(assumed)

@@ -21,14 +21,14 @@ def _check_rank(owner: Any, rank: int, rows: dp.Rows) -> None:
 class SpikedCovariance(dp.PostProcessor):
     """A covariance with r strong directions and the same variance σ² in all others, from a second moment.
 
-    The moment is divided by n; its r leading eigenvectors keep their eigenvalues, and all other directions have the
-    mean of the rest of the trace, or the given σ². No eigenvalue falls below σ², nor σ² below zero.
+    The moment is divided by n; its r leading eigenvectors keep their eigenvalues, and all other directions get
+    σ² as given, or else the mean of the remaining eigenvalues. No eigenvalue falls below σ², nor σ² below zero.
 
     Args:
         of: a second moment Σxxᵀ of rows with mean zero.
         rank: r.
         n: the number of rows, public or assumed.
-        noise: σ², where it is known.
+        noise: σ², if it is known.
     """
 
     name = "spiked-covariance"
@@ -54,14 +54,14 @@ class SpikedCovariance(dp.PostProcessor):
 
 @attrs.frozen(kw_only=True)
 class EigenvalueShrinkage(dp.PostProcessor):
-    """Eigenvalues of a spiked covariance from those of a second moment, freed of what p/n adds to them.
+    """Eigenvalues of a spiked covariance from those of a second moment, corrected for their bias at ratio p/n.
 
-    Of n rows in p coordinates, an eigenvalue λ + σ² of the covariance shows as (λ + σ²)(1 + γσ²/λ) in the sample, with
-    γ = p/n, if λ > σ²√γ; a weaker one shows at the edge σ²(1 + √γ)² of the bulk (Baik and Silverstein 2006). This is
-    the inverse: what is not above the edge is taken for noise, σ².
+    In a sample of n rows in p coordinates, an eigenvalue λ + σ² of the covariance appears as (λ + σ²)(1 + γσ²/λ), with
+    γ = p/n, if λ > σ²√γ; a smaller one appears at the edge σ²(1 + √γ)² of the bulk (Baik and Silverstein 2006). This
+    post-processor inverts the map; eigenvalues not above the edge are replaced by σ².
 
     Args:
-        of: the eigenvalues of a second moment Σxxᵀ, or some of the largest.
+        of: the eigenvalues of a second moment Σxxᵀ, or the largest of them.
         n: the number of rows, public or assumed.
         dim: p.
         noise: σ².
@@ -77,16 +77,16 @@ class EigenvalueShrinkage(dp.PostProcessor):
 
     def check(self, rows: dp.Rows) -> None:
         if rows.dim not in (None, self.dim):
-            raise dp.PlanError(f"'eigenvalue-shrinkage' was told dim={self.dim}, but the rows have {rows.dim}.")
+            raise dp.PlanError(f"'eigenvalue-shrinkage' has dim={self.dim}, but the rows have {rows.dim} coordinates.")
 
     def apply(self) -> dp.Spectrum:
         return dp.Spectrum.from_noisy(population_eigenvalues(self.of.array / self.n, self.dim / self.n, self.noise))
 
 
 def population_eigenvalues(sample: dp.FloatArray, ratio: float, noise: float = 1.0) -> dp.FloatArray:
-    """Eigenvalues λ + σ² behind those of a sample; σ² where they are lost in the bulk.
+    """The population eigenvalues λ + σ² of sample eigenvalues; σ² for those within the bulk.
 
-    Nothing is squared nor divided by the noise, so that eigenvalues of any size come out finite.
+    Nothing is squared or divided by the noise, so eigenvalues of any size give finite results.
 
     >>> population_eigenvalues(np.array([(9 + 1) * (1 + 0.5 / 9)]), ratio=0.5).round(9).tolist()
     [10.0]
@@ -99,11 +99,11 @@ def population_eigenvalues(sample: dp.FloatArray, ratio: float, noise: float = 1
 
 @attrs.frozen(kw_only=True)
 class EigenRatioRank(dp.PostProcessor):
-    """The number of strong directions: where released eigenvalues fall by the largest factor.
+    """The number of strong directions: the position of the largest ratio between consecutive released eigenvalues.
 
     Args:
-        of: released eigenvalues, one more than the largest rank at least.
-        largest: the largest rank to consider; as many as the eigenvalues allow unless given.
+        of: released eigenvalues, at least one more than the largest rank.
+        largest: the largest rank to consider; by default one less than the number of eigenvalues.
     """
 
     name = "eigen-ratio-rank"
@@ -123,5 +123,5 @@ class EigenRatioRank(dp.PostProcessor):
     def apply(self) -> dp.Scalar:
         values = self.of.array[: None if self.largest is None else self.largest + 1]
         floor = max(1e-12 * float(values[0]), np.finfo(float).tiny)
-        kept = np.maximum(values, floor)  # values cut off at zero are all alike
+        kept = np.maximum(values, floor)  # values clipped at zero count as equal
         return dp.Scalar(1.0 + float(np.argmax(kept[:-1] / kept[1:])) if len(kept) > 1 else 1.0)

@@ -1,4 +1,4 @@
-"""A moment put together from released blocks, and from what was known before."""
+"""A moment assembled from released blocks and an earlier estimate."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def _shares() -> Any:
 class BlockEstimate(dp.PostProcessor):
     """The second moment from its blocks in a basis: U T Uᵀ + U C U⊥ᵀ + U⊥ Cᵀ Uᵀ + τ/(p−r) U⊥U⊥ᵀ.
 
-    Where an earlier estimate is given, each part is a mean of the new one and of that of the earlier estimate in the
-    same basis, with public weights: of independent noise, the best are inverse to the variances.
+    If an earlier estimate is given, each part is the weighted mean of the new part and the part of the earlier estimate
+    in the same basis. The weights are public; for independent noise the best are inverse to the variances.
 
     Args:
         of: the blocks, which hold their basis.
         prior: an earlier estimate.
-        kept: the weights of the new signal, cross and residual parts; all their weight unless given.
-        left: the shares of the three parts that clipping is expected to leave, by which they are divided.
+        kept: the weights of the new signal, cross and residual parts; 1 by default.
+        left: the shares of the three parts expected to remain after clipping, by which they are divided.
     """
 
     name = "block-estimate"
@@ -67,8 +67,8 @@ class BlockEstimate(dp.PostProcessor):
 
 
 def _by_parts(dim: int, rank: int, values: tuple[float, float, float]) -> dp.lattice.FloatArray:
-    """A matrix that holds one value in each part."""
-    found = np.full((dim, dim), values[1])
-    found[:rank, :rank] = values[0]
-    found[rank:, rank:] = values[2]
-    return found
+    """A matrix with one value throughout each part."""
+    matrix = np.full((dim, dim), values[1])
+    matrix[:rank, :rank] = values[0]
+    matrix[rank:, rank:] = values[2]
+    return matrix

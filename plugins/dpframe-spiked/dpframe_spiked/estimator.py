@@ -13,7 +13,7 @@ from dpframe_spiked.marchenko_pastur import noise_variance
 
 MODEL = "spiked-covariance"
 ESTIMATED = ("noise", "rank", "spike")
-GRID = 2.0**20  # steps of the grid of what is released, per deviation of its noise
+GRID = 2.0**20  # grid steps of a released number per deviation of its noise
 _SHAPES = {"triangular": 1.0, "goe": math.sqrt(0.5)}
 
 
@@ -37,14 +37,14 @@ class Spiked(dp.Mechanism):
         Δ₁ = C(σ²/λ + √(σ²/λ)) √(p(r + ln n))/n,    Δ₂ = C(λ(r + ln n) + σ²(p + ln n))/n
 
     bound how far replacing one row *by an independent copy* moves them, with high probability *for data from the
-    model*. Nothing protects other rows: with arbitrary data the shifts can be as large as they like. The constant C is
-    not known; the paper's experiments use 4.
+    model*. Rows not from the model are not protected: for arbitrary data the shifts have no such bound. The constant C
+    is not known; the paper's experiments use 4.
 
     Args:
         rank, spike, noise: r, λ and σ² of the model, assumed known; upper bounds on those that are estimated.
-        n: the number of rows, which the formulas need.
+        n: the number of rows, used by the formulas.
         output: "covariance", or "components" alone, for which nothing is spent on Λ̃.
-        private: which of "noise" (§5.3), "rank" (§7.1) and "spike" (§7.2) to estimate, each at an equal share.
+        private: which of "noise" (§5.3), "rank" (§7.1) and "spike" (§7.2) to estimate, each with an equal share.
         constant: C.
         shape: "triangular", as printed, draws the upper triangle independently with variance s²; "goe" has half of
             that off the diagonal, which covers the same shift.
@@ -85,7 +85,7 @@ class Spiked(dp.Mechanism):
     def check(self, rows: dp.Rows) -> None:
         if rows.center or rows.neighbors != "replace" or rows.contributions != 1:
             raise dp.PlanError(
-                "'spiked' is analysed for rows that are replaced, one for each person, and have mean zero: "
+                "'spiked' is analyzed for rows that are replaced, one for each person, and have mean zero: "
                 'dp.Rows(neighbors="replace", contributions=1, center=False).'
             )
         if rows.dim is not None and 2 * self.rank >= rows.dim:
@@ -95,7 +95,7 @@ class Spiked(dp.Mechanism):
 
     @property
     def parts(self) -> int:
-        """How many releases share the level."""
+        """The number of releases that share the level."""
         return 1 + (self.wanted == "covariance") + len(self.private)
 
     def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
@@ -124,14 +124,14 @@ class Spiked(dp.Mechanism):
         return dp.Covariance((covariance + covariance.T) / 2, axes=data.rows.axes)
 
     def slack(self, rows: dp.Rows, level: float) -> float:
-        """What the rounding of eigenvectors adds, for data from the model: its size in deviations of the noise."""
+        """The slack due to rounding of eigenvectors, for data from the model: its size in deviations of the noise."""
         model = self._model(rows.known_dim)
         rounding = model.dim * 2.0**-52 * (1.0 + model.variance / model.spike)
         return min(1.0, model.dim * rounding * level / (math.sqrt(self.parts) * model.projector_shift))
 
     @classmethod
     def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
-        """Components of data from the model, where the scenario is that model; the plan has to accept it."""
+        """Components under the model, if the scenario is that model; the plan has to accept the model."""
         scenario = public["scenario"]
         if task != "subspace" or scenario.model != "spiked" or public["k"] != scenario.rank:
             return None
@@ -148,39 +148,39 @@ class Spiked(dp.Mechanism):
             constant=self.constant,
         )
 
-    def _bounds(self, found: Model) -> Model:
-        """What Δ₁ follows from: the given bounds on σ² and r, and λ as estimated where that is below its bound.
+    def _bounds(self, estimated: Model) -> Model:
+        """The model for Δ₁: the given bounds on σ² and r, and the estimate of λ if it is below its bound.
 
-        Δ₁ increases in σ² and decreases in λ. An estimate of σ² that its own noise has taken near zero would take the
-        noise of the projector with it.
+        Δ₁ increases in σ² and decreases in λ. An estimate of σ² that its noise moves near zero would also remove the
+        noise of the projector.
         """
-        known = self._model(found.dim)
-        return attrs.evolve(known, spike=min(found.spike, known.spike))
+        known = self._model(estimated.dim)
+        return attrs.evolve(known, spike=min(estimated.spike, known.spike))
 
     def _estimated(self, values: dp.FloatArray, draw: _Draws) -> Model:
-        """The model with what is to be estimated, by the formulas with its bounds."""
+        """The model with its estimated parameters, whose noise follows from the given bounds."""
         known = self._model(len(values))
-        found = known
+        estimated = known
         if "noise" in self.private:
             shift = known.eigenvalue_shift / math.sqrt(min(len(values), self.n))
             (variance,) = draw.numbers(np.array([noise_variance(values, self.n)]), shift)
-            found = attrs.evolve(found, variance=max(abs(variance), SMALLEST))
+            estimated = attrs.evolve(estimated, variance=max(abs(variance), SMALLEST))
         if "rank" in self.private:
             noisy = np.maximum(draw.numbers(values[: self.rank + 1], known.eigenvalue_shift), SMALLEST)
-            found = attrs.evolve(found, rank=1 + int(np.argmax(noisy[:-1] / noisy[1:])))
+            estimated = attrs.evolve(estimated, rank=1 + int(np.argmax(noisy[:-1] / noisy[1:])))
         if "spike" in self.private:
-            noisy = draw.numbers(values[: found.rank], known.eigenvalue_shift)
-            found = attrs.evolve(found, spike=max(abs(float(noisy.mean()) - found.variance), SMALLEST))
-        return found
+            noisy = draw.numbers(values[: estimated.rank], known.eigenvalue_shift)
+            estimated = attrs.evolve(estimated, spike=max(abs(float(noisy.mean()) - estimated.variance), SMALLEST))
+        return estimated
 
 
 SMALLEST = 1e-12
-"""Estimates that noise has made zero or less are taken for this."""
+"""A lower limit on estimated variances, spikes and eigenvalues."""
 
 
 @attrs.frozen(kw_only=True)
 class Model:
-    """The spiked model, and how far an independent copy of a row moves what is computed, by the printed formulas."""
+    """The spiked model, with the printed bounds on the shift when a row is replaced by an independent copy."""
 
     dim: int
     rows: int
@@ -206,18 +206,19 @@ class Model:
 
 @attrs.frozen
 class _Draws:
-    """Noise of deviation shift · factor, on a public grid: raw floats would tell more than their noise hides."""
+    """Noise of deviation shift · factor, on a public grid: the low-order bits of floats would reveal more."""
 
     random: dp.Random
     factor: float
 
     def numbers(self, exact: dp.FloatArray, shift: float) -> dp.FloatArray:
+        """An array with independent noise."""
         step = shift * self.factor / GRID
         whole = np.rint(exact / step) + self.random.gaussian(GRID, exact.shape)
         return np.asarray(whole * step, dtype=np.float64)
 
     def symmetric(self, exact: dp.FloatArray, shift: float, off_diagonal: float) -> dp.FloatArray:
-        """A symmetric matrix; off the diagonal the deviation is smaller by a factor."""
+        """A symmetric matrix with noise, multiplied by ``off_diagonal`` off the diagonal."""
         step = shift * self.factor / GRID
         noise = np.triu(self.random.gaussian(GRID * off_diagonal, exact.shape), 1)
         np.fill_diagonal(noise, self.random.gaussian(GRID, len(exact)))
@@ -226,11 +227,11 @@ class _Draws:
 
 
 def printed_level(*, epsilon: float, delta: float, parts: int = 2) -> float:
-    """The level at which `spiked` draws exactly the noise that is printed for (epsilon, delta), by parts.
+    """The level at which `spiked` draws exactly the printed noise for (epsilon, delta).
 
-    Each of k parts is printed as (epsilon/k, delta/k), with the classical deviation Δ·k√(2 ln(1.25k/delta))/epsilon:
-    halves give 8Δ² ln(2.5/delta)/epsilon², thirds 18Δ² ln(3.75/delta)/epsilon². A level solved from the budget has
-    less noise, since Gaussian noise composes better than that.
+    In the paper each of k parts is (epsilon/k, delta/k)-private, with the classical deviation
+    Δ·k√(2 ln(1.25k/delta))/epsilon: halves give 8Δ² ln(2.5/delta)/epsilon², thirds 18Δ² ln(3.75/delta)/epsilon². A
+    level solved from the budget has less noise, since Gaussian noise composes better than that.
 
     >>> round(2**0.5 / printed_level(epsilon=1.0, delta=1e-6), 4)
     10.8561

@@ -1,4 +1,4 @@
-"""Quantiles of the Marchenko–Pastur law, and the noise variance of the bulk of a spectrum by them."""
+"""Quantiles of the Marchenko–Pastur law, and the noise variance of a spectrum's bulk from them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ POINTS = 4001
 
 @lru_cache(maxsize=16)
 def quantiles(dim: int, rows: int) -> tuple[float, ...]:
-    """The k/(p∧n) upper quantiles for unit variance and k = 1, …, p∧n, of the law without its point at zero."""
+    """The k/(p∧n) upper quantiles for unit variance and k = 1, …, p∧n, of the law without its atom at zero."""
     ratio = dim / rows
     low, high = (1 - np.sqrt(ratio)) ** 2, (1 + np.sqrt(ratio)) ** 2
-    # x = middle + half·cos θ takes the square roots away from the ends of the density √((x−low)(high−x))/x.
+    # x = middle + half·cos θ removes the square-root singularities at the ends of the density √((x−low)(high−x))/x.
     angles = np.linspace(0.0, np.pi, POINTS)
     values = (low + high) / 2 + (high - low) / 2 * np.cos(angles)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -29,7 +29,7 @@ def quantiles(dim: int, rows: int) -> tuple[float, ...]:
 
 def noise_variance(eigenvalues: dp.lattice.FloatArray, rows: int) -> float:
     """Σ q_k λ_k / Σ q_k² over the middle half of the non-zero eigenvalues, sorted from the largest (§5.3)."""
-    found = np.array(quantiles(len(eigenvalues), rows))
-    count = len(found)
+    expected = np.array(quantiles(len(eigenvalues), rows))
+    count = len(expected)
     middle = slice(max(-(-count // 4), 1) - 1, max(3 * count // 4, 1))
-    return float(found[middle] @ eigenvalues[:count][middle] / np.square(found[middle]).sum())
+    return float(expected[middle] @ eigenvalues[:count][middle] / np.square(expected[middle]).sum())

@@ -1,4 +1,4 @@
-"""What errors to expect under the spiked model: a first-order forecast, and the known rates."""
+"""Errors under the spiked model: a first-order forecast, and the published rates."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ NORMS = {1.0: "nuclear", 2.0: "Frobenius", math.inf: "spectral"}
 
 
 class SpikedForecast(dp.BoundOracle):
-    """The error of a subspace that rounds of blocks leave, to first order in the noise, with all constants.
+    """The error of a subspace after rounds of blocks, to first order in the noise, with all constants.
 
     With noise of variance v on the entries between the subspace and its complement, E‖P̂ − P‖² ≈ 2r(p−r)·v/(nλ)²; a
-    round with weight k for its own cross part leaves k²·v_new + (1−k)²·v_old.
+    round that gives its new cross part the weight k has the variance k²·v_new + (1−k)²·v_old.
     """
 
     name = "spiked-block"
@@ -39,8 +39,8 @@ class SpikedForecast(dp.BoundOracle):
         rounds = _rounds(plan, action.of)
         if not rounds or plan.rows.released_norm is not None:
             return []
-        found = _forecast(plan, scenario, rounds)
-        return [] if found is None else [found]
+        bound = _forecast(plan, scenario, rounds)
+        return [] if bound is None else [bound]
 
 
 def _action(plan: dp.Plan, step: Any) -> Any:
@@ -50,7 +50,7 @@ def _action(plan: dp.Plan, step: Any) -> Any:
 
 
 def _rounds(plan: dp.Plan, reference: Any) -> list[BlockEstimate]:
-    """The estimates behind a step, the first one first."""
+    """The estimates that a step is derived from, in order."""
     action = _action(plan, reference)
     return [*_rounds(plan, action.prior), action] if isinstance(action, BlockEstimate) else []
 
@@ -59,7 +59,7 @@ def _forecast(plan: dp.Plan, scenario: dp.Scenario, rounds: list[BlockEstimate])
     levels, first = plan.pricing.levels, rounds[0].prior
     if not isinstance(first, dp.Ref) or first.name not in levels:
         return None
-    assert scenario.rank is not None  # by the checks of a spiked scenario, as of the noise
+    assert scenario.rank is not None  # a spiked scenario has both
     assert scenario.noise is not None
     try:
         assumed = Assumed.of(scenario, plan.rows, rank=scenario.rank, mu=1.0)
@@ -91,7 +91,7 @@ def _forecast(plan: dp.Plan, scenario: dp.Scenario, rounds: list[BlockEstimate])
 
 
 class SpikedRates(dp.BoundOracle):
-    """Rates for components and covariances under the spiked model, in Schatten norms; constants are not known."""
+    """Rates for components and covariances under the spiked model, in Schatten norms, with unknown constants."""
 
     name = "spiked-rates"
 
@@ -120,31 +120,31 @@ def _rate(name: str, value: float, norm: str, where: str, assumptions: tuple[dp.
 
 
 def _projector_rates(setting: Setting) -> list[dp.Bound]:
-    found = []
+    rates = []
     for q, word in NORMS.items():
         norm = f"{word}, of the difference of projectors"
         upper, rougher = setting.conditions(), setting.conditions(sub_gaussian=True)
-        found += [
+        rates += [
             _rate("spiked upper rate", setting.projector(q), norm, "Theorem 3.2 and Corollary 1", upper),
             _rate("sub-Gaussian rate", setting.projector(q, sub_gaussian=True), norm, "Corollary 2", rougher),
             _rate("minimax lower rate", setting.projector_minimax(q), norm, "Theorem 4.2", setting.lower_conditions()),
         ]
     if setting.rank == 1:
         spectral = "spectral, of the difference of projectors"
-        found.append(_rate("DP-Oja rate", setting.oja(), spectral, "Remark 2", setting.conditions()))
-    return found
+        rates.append(_rate("DP-Oja rate", setting.oja(), spectral, "Remark 2", setting.conditions()))
+    return rates
 
 
 def _covariance_rates(setting: Setting) -> list[dp.Bound]:
-    found = []
+    rates = []
     for q, word in NORMS.items():
         norm = f"{word}, of the difference of covariances"
         upper, rougher = setting.conditions(), setting.conditions(sub_gaussian=True)
         lower = setting.lower_conditions()
-        found += [
+        rates += [
             _rate("spiked upper rate", setting.covariance(q), norm, "Theorem 3.2 (covariance) and Corollary 1", upper),
             _rate("sub-Gaussian rate", setting.covariance(q, sub_gaussian=True), norm, "Corollary 2", rougher),
             _rate("minimax lower rate", setting.covariance_minimax(q), norm, "Theorem 4.2 (covariance)", lower),
         ]
     price = "Frobenius, of the difference of low-rank parts, by privacy alone"
-    return [*found, _rate("DP-Gauss rate", setting.gauss(), price, "Remark 3", setting.conditions())]
+    return [*rates, _rate("DP-Gauss rate", setting.gauss(), price, "Remark 3", setting.conditions())]

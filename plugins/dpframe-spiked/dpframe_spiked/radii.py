@@ -15,7 +15,7 @@ import dpframe.plugin as dp
 
 @attrs.frozen(kw_only=True, slots=False)
 class BlockHistogram(dp.Statistic):
-    """How many rows have a side of a length up to each edge: ``signal`` for Uᵀx and ``residual`` for U⊥ᵀx.
+    """Histograms of the lengths of both sides of a row: ``signal`` for Uᵀx and ``residual`` for U⊥ᵀx.
 
     Rows are projected in exact integers, as for a block moment, so that a row's share depends on that row alone.
 
@@ -34,9 +34,9 @@ class BlockHistogram(dp.Statistic):
 
     @cached_property
     def _sides(self) -> dp.BlockMoment:
-        """Sides twice as long as the last edge are told from those that are longer.
+        """The projection of rows, clipped at twice the last edge, which is beyond all bins.
 
-        One for all chunks: the complement of the basis is found once, so that every row meets the same bits of it.
+        One instance for all chunks: the complement of the basis is computed once, with the same bits for every row.
         """
         return dp.BlockMoment(basis=self.basis, radii=(2 * self.edges[-1], 2 * self.edges[-1]))
 
@@ -59,17 +59,17 @@ class BlockHistogram(dp.Statistic):
 class BlockRadii(dp.Mechanism):
     """Points of a public grid near a quantile of the lengths of both sides of a row, by the exponential mechanism.
 
-    Two draws of `private-quantile`, each with half the level; see there.
+    Two draws of `private-quantile`, each at half the level; that mechanism has the privacy argument.
 
     Args:
         basis: the subspace, released earlier.
-        quantile: the share of rows not to be clipped.
-        high: the end of the grid, public.
-        low: its beginning; high/1000 unless given.
-        points: how many points it has.
+        quantile: the share of rows that should not be clipped.
+        high: the largest point of the grid, public.
+        low: its smallest point; high/1000 by default.
+        points: the number of points of the grid.
 
     Guarantee:
-        Two BoundedRange losses with epsilon = level/2 each, for either neighbouring relation; worst case.
+        Two BoundedRange losses with epsilon = level/2 each, for either neighboring relation; worst case.
     """
 
     name = "block-radii"
@@ -84,7 +84,7 @@ class BlockRadii(dp.Mechanism):
     points: int = attrs.field(default=200, validator=dp.validators.positive_int)
 
     def __attrs_post_init__(self) -> None:
-        _ = self._choice  # has checks of its own
+        _ = self._choice  # checks the parameters
 
     @cached_property
     def _choice(self) -> dp.PrivateQuantile:
@@ -99,10 +99,10 @@ class BlockRadii(dp.Mechanism):
     def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
         choice, parts = self._choice, data.parts(self.reads()[0])
         rate = Fraction(level) / 2 / choice.cost_range(data.rows)
-        found = [
+        radii = [
             choice.grid[random.exponential_choice(choice.costs(parts[side]), rate)] for side in ("signal", "residual")
         ]
-        return dp.Radii(found)
+        return dp.Radii(radii)
 
     def log_density(self, value: dp.Kind, data: dp.PrivateData, level: float) -> float:
         choice, parts = self._choice, data.parts(self.reads()[0])

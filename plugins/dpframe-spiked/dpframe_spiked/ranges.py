@@ -11,7 +11,7 @@ import numpy as np
 
 import dpframe.plugin as dp
 
-_ROUNDING = 1.0 + 2.0**-20  # far above the rounding of a basis and of its products
+_ROUNDING = 1.0 + 2.0**-20  # far above the rounding error of a basis and of its products
 
 
 def _widths(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
@@ -20,36 +20,36 @@ def _widths(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
 
 
 def coordinates(rows: dp.Rows) -> tuple[int, ...]:
-    """How many coordinates each column makes."""
+    """The number of coordinates of each column."""
     return tuple(len(column.labels) for column in rows.columns or ())
 
 
 def longest(rows: dp.Rows) -> float:
-    """The length of the longest row within its columns' ranges, and within a norm that the plan tells."""
+    """The largest length of a row, from the ranges of its columns and from the norm if that is public."""
     within = math.sqrt(len(rows.columns or ()))
     return within if rows.released_norm is not None else min(within, rows.length)
 
 
 @attrs.frozen(eq=False, slots=False)
 class ColumnRadii(dp.Radii):
-    """Radii by which no row within the ranges of its columns is clipped."""
+    """Radii that clip no row within the ranges of its columns."""
 
     title = "radii from the column ranges"
 
 
 @attrs.frozen(kw_only=True)
 class RangeRadii(dp.PostProcessor):
-    """Lengths that neither side of a row exceeds, from the ranges of its columns and a released basis.
+    """Upper bounds on the lengths of both sides of a row, from the ranges of its columns and a released basis.
 
-    With P = UUᵀ, the squared length of Uᵀx is xᵀPx, a sum of one term for each pair of columns. A numeric column holds
+    With P = UUᵀ, the squared length of Uᵀx is xᵀPx, a sum with one term for each pair of columns. A numeric column is
     one number in [-1, 1] and a category one indicator, so that a term is at most the largest |P_ij| of its block, and
-    the largest P_ii where a column meets itself. Nothing is clipped by these radii, whatever the data is; the same
-    holds for U⊥, and no side is longer than the row.
+    for a column paired with itself the largest P_ii. The same holds for U⊥, and no side is longer than the row. So
+    these radii clip nothing, whatever the data is.
 
     Args:
         of: the subspace, released earlier.
-        columns: how many coordinates each column makes; one unless given.
-        norm: the length of the longest row; √(number of columns) unless given.
+        columns: the number of coordinates of each column; one each by default.
+        norm: the largest length of a row; √(number of columns) by default.
     """
 
     name = "range-radii"
@@ -69,12 +69,12 @@ class RangeRadii(dp.PostProcessor):
         if rows.columns is None:
             raise dp.PlanError(
                 "'range-radii' needs dp.Rows(columns=[...]), whose ranges bound both sides of a row. Without columns, "
-                "say radii in numbers, or release them with 'block-radii'."
+                "give radii as numbers, or release them with 'block-radii'."
             )
         if self.columns not in (None, coordinates(rows)):
             raise dp.PlanError(
-                f"'range-radii' was told of columns that make {self.columns} coordinates, but those of the rows make "
-                f"{coordinates(rows)}; leave columns= out, or say that."
+                f"'range-radii' has columns={self.columns}, but the columns of the rows have {coordinates(rows)} "
+                "coordinates; leave columns= out, or give these."
             )
         dp.BlockMoment(basis=self.of, radii=(1.0, 1.0)).check(rows)
 
@@ -86,12 +86,12 @@ class RangeRadii(dp.PostProcessor):
         rotation = dp.BlockMoment.rotation(self.of)
         widths = self.columns or (1,) * dim
         norm = math.sqrt(len(widths)) if self.norm is None else self.norm
-        found = (_largest(rotation[:, side], widths) for side in (slice(None, rank), slice(rank, None)))
-        return ColumnRadii([min(length, norm) * _ROUNDING for length in found])
+        lengths = (_largest(rotation[:, side], widths) for side in (slice(None, rank), slice(rank, None)))
+        return ColumnRadii([min(length, norm) * _ROUNDING for length in lengths])
 
 
 def _largest(side: dp.FloatArray, widths: tuple[int, ...]) -> float:
-    """A bound on ‖sideᵀx‖ over all rows x within the ranges; for one direction and numeric columns, the largest."""
+    """A bound on ‖sideᵀx‖ over all rows x within the ranges; attained for one direction and numeric columns."""
     projector = side @ side.T
     starts = [0, *accumulate(widths)][:-1]
     pairs = np.maximum.reduceat(np.maximum.reduceat(np.abs(projector), starts, axis=0), starts, axis=1)

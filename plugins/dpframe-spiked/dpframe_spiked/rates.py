@@ -1,6 +1,6 @@
-"""Rates of convergence under the spiked model, as printed by Cai, Xia and Zha (2024): constants are not known.
+"""Rates of convergence under the spiked model, as printed by Cai, Xia and Zha (2024), with unknown constants.
 
-Every rate is for the Schatten-q norm divided by nothing: the printed ones are per r^{1/q}, which is multiplied in here.
+Every rate is for the Schatten-q norm itself: the printed ones are divided by r^{1/q}, which is multiplied in here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import dpframe.plugin as dp
 
 @attrs.frozen(kw_only=True)
 class Setting:
-    """What a rate depends on.
+    """The quantities that a rate depends on.
 
     Args:
         dim, rows, rank, spike, noise: p, n, r, λ and σ².
@@ -56,7 +56,7 @@ class Setting:
 
     @property
     def _turn_cost(self) -> float:
-        """The price of privacy for directions: p√(r + ln n)/(nε) · √ln(2.5/δ)."""
+        """The cost of privacy for directions: p√(r + ln n)/(nε) · √ln(2.5/δ)."""
         return self.dim * math.sqrt(self.rank + math.log(self.rows)) / (self.rows * self.epsilon) * self._tail
 
     def projector(self, q: float, *, sub_gaussian: bool = False) -> float:
@@ -74,12 +74,12 @@ class Setting:
         return self._schatten(q) * (values + vectors)
 
     def projector_minimax(self, q: float) -> float:
-        """No method does better for UUᵀ (Theorem 4.2), as δ → 0."""
+        """Minimax lower rate for UUᵀ (Theorem 4.2), as δ → 0."""
         cost = self.dim * math.sqrt(self.rank) / (self.rows * self.epsilon)
         return self._schatten(q) * min(self._turning * (math.sqrt(self.dim / self.rows) + cost), 1.0)
 
     def covariance_minimax(self, q: float) -> float:
-        """No method does better for Σ (the second Theorem 4.2), as δ → 0."""
+        """Minimax lower rate for Σ (the second Theorem 4.2), as δ → 0."""
         cost = self.dim * math.sqrt(self.rank) / (self.rows * self.epsilon)
         values = self.spike * (math.sqrt(self.rank / self.rows) + math.pow(self.rank, 1.5) / (self.rows * self.epsilon))
         vectors = self._mixing * (math.sqrt(self.dim / self.rows) + cost)
@@ -91,7 +91,7 @@ class Setting:
         return (1 + self.noise / self.spike) * (math.sqrt(self.dim / self.rows) + cost)
 
     def gauss(self) -> float:
-        """DP-Gauss for the low-rank part of Σ, in Frobenius norm: the price of privacy alone (Remark 3)."""
+        """DP-Gauss for the low-rank part of Σ, in Frobenius norm: the cost of privacy alone (Remark 3)."""
         longest = self.rank * self.spike + self.dim * self.noise
         spread = 1 + self.noise / self.spike
         size = math.sqrt(self.rank * self.dim) / (self.rows * self.epsilon)
@@ -100,7 +100,7 @@ class Setting:
     # -- conditions, with constants taken as 1 ------------------------------------------------------------------------
 
     def conditions(self, *, sub_gaussian: bool = False) -> tuple[dp.Assumption, ...]:
-        """What the upper rates need."""
+        """The conditions of the upper rates."""
         log, ratio = math.log(self.rows), self.spike / self.noise
         both = math.log(self.dim + self.rows)
         enough = self.condition**2 * self.rank * log + log**2
@@ -114,7 +114,7 @@ class Setting:
         )
 
     def lower_conditions(self) -> tuple[dp.Assumption, ...]:
-        """What the lower bounds need."""
+        """The conditions of the lower bounds."""
         exponent = 2 * self.epsilon - (
             self.epsilon * math.sqrt(self.rows * self.dim * self.rank) + self.dim * self.rank
         )

@@ -1,4 +1,4 @@
-"""Several rounds of blocks around a released subspace: the second moment of spiked data, worst-case private."""
+"""Rounds of blocks in a released basis: the second moment of spiked data, with a worst-case guarantee."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import dpframe.plugin as dp
 from dpframe_spiked.choice import MOST_ROUNDS, Assumed, Layout, Round, best, in_units, laid_out, plain
 from dpframe_spiked.ranges import coordinates, longest
 
-RADIUS_WEIGHT = 0.25  # of the recipe's weight, for released radii: about one per cent of the budget
-GRID_END = 1000.0  # a released radius is sought from the norm down to this fraction of it
+RADIUS_WEIGHT = 0.25  # of the recipe's weight, for released radii: about one percent of the budget
+GRID_END = 1000.0  # the grid of released radii goes from the norm down to the norm divided by this
 
 _EVERYTHING = (1.0, 1.0, 1.0)
 
@@ -27,30 +27,31 @@ def _shares(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
 
 @attrs.frozen(kw_only=True)
 class SpikedBlock(dp.Recipe):
-    """The second moment of rows with a few strong directions, by rounds of blocks around a released subspace.
+    """The second moment of rows with a few strong directions, by rounds of blocks in a released basis.
 
     First the moment of the clipped rows is released with Gaussian noise, and its leading directions U are derived. Then
-    each round releases blocks in the basis at hand (`block-gaussian`): the sides Uᵀx and U⊥ᵀx of a row are clipped on
-    their own, so that the cross part, which alone turns the subspace, needs noise of size αβ instead of α² + β². Every
-    round starts from the estimate of the one before. All of it is released; the result is the last estimate.
+    each round releases blocks in the current basis (`block-gaussian`): the sides Uᵀx and U⊥ᵀx of a row are clipped
+    separately, so that the cross part, which alone rotates the subspace, needs noise of size αβ instead of α² + β².
+    Every round starts from the estimate of the one before. All intermediate values are released; the result is the last
+    estimate.
 
-    What is left open is chosen from the plan, which is public: from its scenario, promise and budget, as if no other
-    step took part of that. Where rounds do not promise 0.85 of the error of one Gaussian release, the whole budget goes
-    to that instead.
+    Parameters that are not given are chosen from the plan, which is public: from its scenario, promise and budget, as
+    if no other step used part of that. If the forecast error of the rounds is above 0.85 of that of one Gaussian
+    release, the whole budget goes to that release instead.
 
     Args:
         rank: r, the number of strong directions, below half of the coordinates.
-        radii: public lengths α and β. Unless given they follow from the scenario, and without one from the ranges of
-            the columns.
-        quantile: the share of signals that α, and released radii, are meant to leave alone.
-        release_radii: pay for radii of the data instead (`block-radii`), once the first basis is known.
-        range_radii: take them from the ranges of the columns (`range-radii`), also where there is a scenario: free, and
-            nothing is clipped.
-        shares: of the budget, as shares of mu²: of the moment, then of each round; from the scenario unless given.
+        radii: public lengths α and β. By default they follow from the scenario, or without one from the ranges of the
+            columns.
+        quantile: the share of rows that α, and released radii, should leave unclipped.
+        release_radii: release radii from the data instead (`block-radii`), once the first basis is known; costs budget.
+        range_radii: derive radii from the ranges of the columns (`range-radii`) even if there is a scenario; they are
+            free and clip nothing.
+        shares: the shares of the budget, in mu², of the moment and then of each round; by default from the scenario.
 
     Guarantee:
-        Gaussian losses that compose to mu = weight · t, and those of the radii where they are released; worst case,
-        whatever the data is, for either neighbouring relation.
+        Gaussian losses that compose to mu = weight · t, and those of the radii if they are released; worst case,
+        for any data and either neighboring relation.
 
     References:
         Cai, Xia and Zha, "Optimal differentially private PCA and estimation for spiked covariance matrices", 2024: the
@@ -73,14 +74,15 @@ class SpikedBlock(dp.Recipe):
     def __attrs_post_init__(self) -> None:
         if isinstance(self.radii, dp.Ref):
             raise dp.PlanError(
-                f"'spiked-block' needs radii= in numbers, to choose by them; got a reference to {self.radii.name!r}. "
-                "Say release_radii=True for radii of the data, or range_radii=True for those of the columns' ranges."
+                f"'spiked-block' needs radii= as numbers; got a reference to {self.radii.name!r}. "
+                "Use release_radii=True for radii from the data, or range_radii=True for those of the columns' ranges."
             )
         if (self.radii is not None) + self.release_radii + self.range_radii > 1:
             raise dp.PlanError("'spiked-block' takes one of radii=, release_radii=True and range_radii=True.")
 
     @classmethod
     def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
+        """The rounds for a spiked scenario, and the subspace or the rank-k part derived from them."""
         scenario, k = public["scenario"], public.get("k")
         if task not in ("subspace", "low-rank") or scenario.model != "spiked" or k != scenario.rank:
             return None
@@ -105,22 +107,22 @@ class SpikedBlock(dp.Recipe):
         return Rounds(rank=self.rank, layout=layout, released=self._released(rows), ranges=ranges)
 
     def _released(self, rows: dp.Rows) -> dict[str, Any] | None:
-        """What is asked of `block-radii`; None where radii are not released."""
+        """The parameters of `block-radii`; None if radii are not released."""
         if not self.release_radii:
             return None
         if rows.released_norm is not None:
-            raise dp.PlanError("'spiked-block' with release_radii=True needs a public norm, to seek radii below it.")
+            raise dp.PlanError("'spiked-block' with release_radii=True needs a public norm, the largest radius.")
         return {"quantile": self.quantile, "high": rows.length, "low": rows.length / GRID_END}
 
     def _ranges(self, rows: dp.Rows, model: dp.Scenario | None) -> dict[str, Any] | None:
-        """What is asked of `range-radii`; None where radii do not come from the ranges of columns."""
+        """The parameters of `range-radii`; None if radii do not come from the ranges of columns."""
         if self.range_radii and rows.columns is None:
             raise dp.PlanError(
                 "'spiked-block' with range_radii=True needs dp.Rows(columns=[...]), whose ranges bound both sides of a "
-                "row. Without columns, say radii= in numbers, or release_radii=True."
+                "row. Without columns, give radii= as numbers, or release_radii=True."
             )
-        unsaid = self.radii is None and not self.release_radii and model is None
-        if rows.columns is None or not (self.range_radii or unsaid):
+        not_given = self.radii is None and not self.release_radii and model is None
+        if rows.columns is None or not (self.range_radii or not_given):
             return None
         made, norm = coordinates(rows), longest(rows)
         wanted = {"columns": made if max(made) > 1 else None, "norm": norm if norm < math.sqrt(len(made)) else None}
@@ -134,7 +136,7 @@ class SpikedBlock(dp.Recipe):
             return self._as_written(radii)
         model.refuse_true("'spiked-block'")
         assumed = Assumed.of(model, rows, rank=self.rank, mu=_mu(budget), quantile=self.quantile)
-        assert model.noise is not None  # by the checks of a spiked scenario
+        assert model.noise is not None  # a spiked scenario has it
         unit = math.sqrt(model.noise)
         chosen = self._chosen(assumed, None if radii is None else (radii[0] / unit, radii[1] / unit))
         return in_units(chosen if ranges is None else _unclipped(chosen), unit)
@@ -144,21 +146,21 @@ class SpikedBlock(dp.Recipe):
             return best(assumed, radii)
         if len(self.shares) == 1:
             return plain(assumed)
-        found = laid_out(assumed, self.shares, radii)
-        if found is None:
+        layout = laid_out(assumed, self.shares, radii)
+        if layout is None:
             raise dp.PlanError(
-                f"shares={self.shares} start a round where the subspace is hardly known, for the assumed data. "
-                "Give the first ones more, or leave shares= out."
+                f"shares={self.shares} start a round from too inaccurate a subspace, for the assumed data. "
+                "Increase the first shares, or leave shares= out."
             )
-        return found
+        return layout
 
     def _as_written(self, radii: tuple[float, float] | None) -> Layout:
-        """Without a model to choose by, everything has to be said; nothing is known of what clipping leaves."""
+        """Without a model, all choices have to be given, and the effect of clipping is not corrected for."""
         if self.shares is None or (radii is None and not self.release_radii and len(self.shares) > 1):
             raise dp.PlanError(
-                "'spiked-block' has nothing to choose by: give the plan public assumptions, dp.Plan(..., "
-                "scenario=dp.Scenario(model='spiked', dim=, n=, rank=, spike=, noise=)), or say shares=, and radii: in "
-                "numbers (radii=), from the ranges of columns (dp.Rows(columns=[...])), or released "
+                "'spiked-block' cannot choose its rounds: give the plan public assumptions, dp.Plan(..., "
+                "scenario=dp.Scenario(model='spiked', dim=, n=, rank=, spike=, noise=)), or give shares=, and radii: "
+                "as numbers (radii=), from the ranges of columns (dp.Rows(columns=[...])), or released "
                 "(release_radii=True)."
             )
         sides = radii or (1.0, 1.0)
@@ -171,11 +173,13 @@ class SpikedBlock(dp.Recipe):
 
 @attrs.frozen(kw_only=True)
 class Rounds(dp.Recipe):
-    """What a `spiked-block` stands for, with nothing left open.
+    """A `spiked-block` with all choices made.
 
     Args:
-        released: what is asked of `block-radii`, where radii are released.
-        ranges: what is asked of `range-radii`, where they come from the ranges of columns.
+        rank: r, the number of strong directions.
+        layout: how the budget is spent.
+        released: the parameters of `block-radii`, if radii are released.
+        ranges: the parameters of `range-radii`, if radii come from the ranges of columns.
     """
 
     name = "spiked-block"
@@ -189,24 +193,24 @@ class Rounds(dp.Recipe):
         if not self.layout.rounds:
             return [dp.release(name, "gaussian", weight=weight)]
         known = f"{name}.moment"
-        found = [dp.release(known, "gaussian", weight=weight * math.sqrt(self.layout.first))]
+        steps = [dp.release(known, "gaussian", weight=weight * math.sqrt(self.layout.first))]
         for number, each in enumerate(self.layout.rounds, start=1):
             mark = "" if len(self.layout.rounds) == 1 else f"-{number}"
             basis, blocks = f"{name}.basis{mark}", f"{name}.blocks{mark}"
-            found.append(dp.derive(basis, "top-subspace", of=known, k=self.rank))
+            steps.append(dp.derive(basis, "top-subspace", of=known, k=self.rank))
             radii: Any = each.radii
             if self.released is not None:
                 radii, share = dp.ref(f"{name}.radii"), RADIUS_WEIGHT * weight
                 if number == 1:
-                    found.append(dp.release(radii.name, "block-radii", basis=basis, weight=share, **self.released))
+                    steps.append(dp.release(radii.name, "block-radii", basis=basis, weight=share, **self.released))
             elif self.ranges is not None:
                 radii = dp.ref(f"{name}.radii{mark}")
-                found.append(dp.derive(radii.name, "range-radii", of=basis, **self.ranges))
+                steps.append(dp.derive(radii.name, "range-radii", of=basis, **self.ranges))
             share = weight * math.sqrt(each.share)
-            found.append(dp.release(blocks, "block-gaussian", basis=basis, radii=radii, weight=share))
+            steps.append(dp.release(blocks, "block-gaussian", basis=basis, radii=radii, weight=share))
             before, known = known, name if number == len(self.layout.rounds) else f"{name}.estimate{mark}"
-            found.append(dp.derive(known, "block-estimate", of=blocks, prior=before, kept=each.kept, left=each.left))
-        return found
+            steps.append(dp.derive(known, "block-estimate", of=blocks, prior=before, kept=each.kept, left=each.left))
+        return steps
 
 
 def _pair(radii: dp.Radii) -> tuple[float, float]:
@@ -215,13 +219,13 @@ def _pair(radii: dp.Radii) -> tuple[float, float]:
 
 
 def _unclipped(layout: Layout) -> Layout:
-    """The same where radii clip nothing, so that nothing has to be made up for."""
+    """The layout for radii that clip nothing, so that no correction is needed."""
     return attrs.evolve(layout, rounds=tuple(attrs.evolve(each, left=_EVERYTHING) for each in layout.rounds))
 
 
 @lru_cache(maxsize=256)
 def _mu(budget: dp.Budget) -> float:
-    """The Gaussian level that a budget buys, to six digits: enough to share it out."""
+    """The Gaussian level that a budget allows, to six digits: precise enough to divide it."""
     if budget.delta == 0.0:
         return budget.epsilon  # such a plan is refused when it is priced
     accountant = dp.accountant("gdp")

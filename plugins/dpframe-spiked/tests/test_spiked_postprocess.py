@@ -75,7 +75,7 @@ def test_the_rank_is_where_eigenvalues_fall(values: list[float], largest: int | 
         (lambda: dp.derive("c", "spiked-covariance", of="m", rank=1, n=9, noise=0.0), "above 0"),
         (lambda: dp.derive("c", "spiked-covariance", of="m", rank=1), "needs the parameter 'n'"),
         (lambda: dp.derive("c", "eigenvalue-shrinkage", of="s", n=10, dim=9, noise=-1.0), "above 0"),
-        (lambda: dp.derive("c", "eigenvalue-shrinkage", of="s", n=10, dim=8, noise=1.0), "told dim=8"),
+        (lambda: dp.derive("c", "eigenvalue-shrinkage", of="s", n=10, dim=8, noise=1.0), "has dim=8"),
         (lambda: dp.derive("c", "eigen-ratio-rank", of="s", largest=9), "needs more eigenvalues"),
     ],
 )

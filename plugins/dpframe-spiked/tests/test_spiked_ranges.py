@@ -137,7 +137,7 @@ PLAIN = dp.Rows(norm=1.0, neighbors="replace", dim=8)
         (lambda: plan(radii=(1.0, 1.0), range_radii=True), "takes one of radii=, release_radii=True and range_radii"),
         (lambda: plan(release_radii=True, range_radii=True), "takes one of radii=, release_radii=True and range_radii"),
         (lambda: plan(range_radii=1), "SpikedBlock.range_radii must be"),
-        (plan, r"shares=, and radii: in numbers \(radii=\), from the ranges of columns .* or released"),
+        (plan, r"shares=, and radii: as numbers \(radii=\), from the ranges of columns .* or released"),
         (lambda: RangeRadii(of=np.eye(3)[:, :1], columns=(1, 0)), "RangeRadii.columns must be positive integers"),
         (lambda: RangeRadii(of=np.eye(3)[:, :1], norm=0.0), "RangeRadii.norm must be"),
     ],
@@ -153,17 +153,17 @@ def test_bad_parameters_are_refused(make: Any, words: str) -> None:
         (
             PLAIN,
             [dp.release("cov", "spiked-block", rank=2, shares=SHARES, range_radii=True)],
-            r"needs dp.Rows\(columns=\[...\]\), .* say radii= in numbers, or release_radii=True",
+            r"needs dp.Rows\(columns=\[...\]\), .* give radii= as numbers, or release_radii=True",
         ),
         (
             PLAIN,
             [dp.release("m", "gaussian"), dp.derive("r", "range-radii", of=np.eye(8)[:, :2])],
-            "say radii in numbers, or release them with 'block-radii'",
+            "give radii as numbers, or release them with 'block-radii'",
         ),
         (
             dp.Rows(columns=MIXED, neighbors="replace"),
             [dp.release("m", "gaussian"), dp.derive("r", "range-radii", of=np.eye(8)[:, :2], columns=(1,) * 8)],
-            r"columns that make \(1, 1, 1, 1, 1, 1, 1, 1\) coordinates, but those of the rows make \(1, 1, 1, 2, 3\)",
+            r"has columns=\(1, 1, 1, 1, 1, 1, 1, 1\), but the columns of the rows have \(1, 1, 1, 2, 3\) coordinates",
         ),
         (
             dp.Rows(columns=MIXED, neighbors="replace"),
