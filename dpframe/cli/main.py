@@ -171,7 +171,11 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("data", metavar="DATA", help=DATA)
     _add_query(run)
     run.add_argument(
-        "-o", "--output", metavar="DIR", type=Path, help="the directory for the result (default: PLAN-result)"
+        "-o",
+        "--output",
+        metavar="DIR",
+        type=Path,
+        help="the directory for the result (default: the name of PLAN without its ending, and -result)",
     )
     run.add_argument("--json", action="store_true", help="print the result as JSON instead of the report")
     run.add_argument(

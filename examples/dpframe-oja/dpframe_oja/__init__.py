@@ -13,16 +13,19 @@ DPFRAME_API = 1
 
 @dp.hookimpl
 def dpframe_statistics() -> list[type[dp.Statistic]]:
+    """The statistic ``oja-sum``."""
     return [OjaSum]
 
 
 @dp.hookimpl
 def dpframe_mechanisms() -> list[type[dp.Mechanism] | type[dp.Recipe]]:
+    """The mechanism ``noisy-oja-sum`` and the recipe ``oja``."""
     return [NoisyOjaSum, Oja]
 
 
 @dp.hookimpl
 def dpframe_postprocessors() -> list[type[dp.PostProcessor]]:
+    """The post-processor ``oja-step``."""
     return [OjaStep]
 
 

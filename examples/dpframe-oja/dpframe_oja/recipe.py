@@ -1,4 +1,4 @@
-"""DP-Oja as a plan's step: as many rounds as asked for."""
+"""DP-Oja as a step of a plan: a recipe of several rounds."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ def _check_rounds(owner: object, attribute: attrs.Attribute[Any], value: Any) ->
 class Oja(dp.Recipe):
     """The leading direction of the second moment by noisy rounds of Oja's algorithm.
 
-    Each round releases the sum of x (x·w) over all rows at the direction w so far, with Gaussian noise, and takes a
-    step towards it. Rounds compose exactly: T rounds of mu/√T cost mu, so a recipe of weight 1 costs as much as one
+    Each round releases the sum of x (x·w) over all rows at the current direction w, with Gaussian noise, and takes
+    a step towards it. Rounds compose exactly: T rounds of mu/√T cost mu, so a recipe of weight 1 costs as much as one
     Gaussian release of weight 1.
 
-    Liu et al. look at one row per round, n rounds in all, and rely on amplification by shuffling, whose constants they
-    leave open. Here every round reads all rows, a few rounds suffice, and the guarantee is computed. Only one direction
-    is found: rank one, as there.
+    Liu et al. read one row per round, n rounds in total, and rely on amplification by shuffling, whose constants they
+    leave open. Here every round reads all rows, a few rounds suffice, and the guarantee is computed. As in their paper,
+    the result is one direction.
 
     Args:
-        rounds: how many, each with a pass over the data.
-        clip: the largest length of a row's share, as a share of norm². Noise is proportional to it, so the typical
-            length of x (x·w) is a good choice; scaling down longer ones turns the direction little.
+        rounds: the number of rounds, each with one pass over the data.
+        clip: the largest length of a row's share, as a fraction of norm². Noise is proportional to it, so the typical
+            length of x (x·w) is a good choice; scaling down longer shares changes the direction little.
         step: how far each round moves the direction.
-        seed: of the public random start.
+        seed: the seed of the public random start.
 
     Guarantee:
-        As many Gaussian losses as rounds, whose squared mu add up to the square of the recipe's level; worst case,
-        either relation.
+        One Gaussian loss per round; their squared mu add up to the square of the recipe's level; worst case, for either
+        neighboring relation.
 
     References:
         Liu, Kong, Jain and Oh, "DP-PCA: statistically optimal and differentially private PCA", NeurIPS 2022,
@@ -62,18 +62,18 @@ class Oja(dp.Recipe):
 
     @classmethod
     def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
-        """One direction: so that ``dp.compare`` ranks it wherever it is installed."""
+        """One release for one direction, so that ``dp.compare`` ranks it."""
         return [dp.release("components", cls.name)] if task == "subspace" and public["k"] == 1 else None
 
     def steps(self, name: str, weight: float) -> list[dp.Step]:
         share = weight / math.sqrt(self.rounds)
-        found: list[dp.Step] = []
+        steps: list[dp.Step] = []
         direction: dp.Ref | None = None
         for number in range(1, self.rounds + 1):
             total = f"{name}.sum-{number}"
             after = name if number == self.rounds else f"{name}.direction-{number}"
             reading = NoisyOjaSum(direction=direction, clip=self.clip, seed=self.seed)
             moving = OjaStep(of=total, direction=direction, seed=self.seed, step=self.step)
-            found += [dp.Step(name=total, action=reading, weight=share), dp.Step(name=after, action=moving)]
+            steps += [dp.Step(name=total, action=reading, weight=share), dp.Step(name=after, action=moving)]
             direction = dp.ref(after)
-        return found
+        return steps

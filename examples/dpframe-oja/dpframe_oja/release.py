@@ -1,4 +1,4 @@
-"""One round of DP-Oja that reads the rows: the sum with Gaussian noise."""
+"""The release of one round of DP-Oja: the sum with Gaussian noise."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from dpframe_oja.statistic import OjaSum, check_clip, check_seed
 class NoisyOjaSum(dp.Mechanism):
     """The sum of x (x·w) over the rows, with Gaussian noise.
 
-    One person moves the sum by at most Δ in Euclidean norm (see `OjaSum`), whatever the direction w was. Independent
-    Gaussians of deviation s = Δ/mu on all coordinates make that as visible as a shift of one unit Gaussian by mu. The
-    sum is a vector of integers and the noise is rounded to integers, which is post-processing of the real-valued
-    mechanism; s is rounded up, so mu is never exceeded. The direction is an earlier release: the guarantee holds for
-    every value of it, so rounds compose adaptively.
+    One person moves the sum by at most Δ in Euclidean norm (see `OjaSum`), for any direction w. Independent Gaussians
+    of deviation s = Δ/mu on all coordinates make this as hard to detect as a shift of one unit Gaussian by mu. The sum
+    is a vector of integers and the noise is rounded to integers, which is post-processing of the real-valued mechanism;
+    s is rounded up, so mu is never exceeded. The direction is an earlier release: the guarantee holds for every value
+    of it, so rounds compose adaptively.
 
     Args:
-        direction: a released subspace, of which the leading direction is taken; without one, a public random start.
-        clip: the largest length of a row's share, as a share of norm².
-        seed: of the public start.
+        direction: a released subspace, whose leading direction is used; without one, a public random start.
+        clip: the largest length of a row's share, as a fraction of norm².
+        seed: the seed of the public start.
 
     Guarantee:
-        Gaussian loss with mu = level, for either neighbouring relation; worst case.
+        Gaussian loss with mu = level, for either neighboring relation; worst case.
 
     References:
         Liu, Kong, Jain and Oh, "DP-PCA: statistically optimal and differentially private PCA", NeurIPS 2022.

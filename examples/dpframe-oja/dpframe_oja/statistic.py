@@ -1,4 +1,4 @@
-"""What one round of Oja's algorithm asks of the rows, in exact integers."""
+"""The statistic of one round of Oja's algorithm, in exact integers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SMALLEST_CLIP = 2.0**-20
 
 
 def start(dim: int, seed: int) -> dp.FloatArray:
-    """The public direction in which the first round looks: uniform on the sphere, the same for the same seed.
+    """The public direction of the first round: uniform on the sphere, the same for the same seed.
 
     >>> start(1, seed=0).tolist() in ([1.0], [-1.0])
     True
@@ -26,13 +26,13 @@ def start(dim: int, seed: int) -> dp.FloatArray:
 
 
 def check_clip(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
-    """A share of norm²."""
+    """Refuse a clip that is not a fraction of norm² between SMALLEST_CLIP and 1."""
     if not (dp.validators.is_finite(value) and SMALLEST_CLIP <= value <= 1.0):
         raise dp.validators.refuse(owner, "clip", f"a number from {SMALLEST_CLIP:.3g} to 1", value)
 
 
 def check_seed(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
-    """What numpy takes for a seed."""
+    """Refuse a seed that NumPy does not accept."""
     if not dp.validators.is_int(value) or value < 0:
         raise dp.validators.refuse(owner, "seed", "an integer of at least 0", value)
 
@@ -49,18 +49,18 @@ class OjaSum(dp.Statistic):
 
     Rows are lattice rows q of length at most 2¹⁶, and the direction w is rounded to 2⁻³⁰, so q·w is a sum of integers
     below 2⁵³, exact in any order. The product q (q·w) is one multiplication per entry, and `dp.lattice.integer_rows`
-    makes it an integer vector of length at most R = 2¹⁶, whatever it is given. So a row's share depends on that row
-    alone and has length at most R: that is all the sensitivity rests on, not the direction, not the clip, not the
-    floats in between. A row with a cell that is not finite is a zero row, whose share is zero.
+    makes it an integer vector of length at most R = 2¹⁶, for any input. So a row's share depends on that row alone and
+    has length at most R. The sensitivity rests on this only, not on the direction, the clip or intermediate floats. A
+    row with a cell that is not finite is a zero row, whose share is zero.
 
     One person with m rows adds or removes m such vectors, which move the sum by at most m R, or exchanges m of them for
     others, which move it by at most 2 m R. (With clip = 1 replacing moves it by little more than m R, since
     ‖(xxᵀ − yyᵀ)w‖ ≤ norm²; with a small clip the larger bound is nearly reached.)
 
     Args:
-        direction: a released subspace, of which the leading direction is taken; without one, a public random start.
-        clip: the largest length of a row's share, as a share of norm², which no share exceeds.
-        seed: of the public start. It protects nothing; another one looks elsewhere first.
+        direction: a released subspace, whose leading direction is used; without one, a public random start.
+        clip: the largest length of a row's share, as a fraction of norm², which no share exceeds.
+        seed: the seed of the public start. It need not be secret.
     """
 
     name = "oja-sum"

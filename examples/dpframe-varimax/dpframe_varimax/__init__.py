@@ -1,4 +1,4 @@
-"""Released components turned until each rests on few columns, for dpframe."""
+"""Varimax rotation of released components, so that each has few large entries, for dpframe."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ DPFRAME_API = 1
 
 @dp.hookimpl
 def dpframe_postprocessors() -> list[type[dp.PostProcessor]]:
+    """The post-processor ``varimax``."""
     return [Varimax]
 
 

@@ -1,4 +1,4 @@
-"""Varimax: the basis of a released subspace that is easiest to read."""
+"""Varimax rotation of a released subspace."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import numpy as np
 
 import dpframe.plugin as dp
 
-SWEEPS = 500  # far more than planes ever took; the result is a basis of the same subspace whenever it stops
-SMALLEST_TURN = 1e-12
-FLAT = 1e-13  # a plane in which no turn changes the criterion by more than rounding does
+SWEEPS = 500  # far more than ever needed; after any number the result is a basis of the same subspace
+SMALLEST_ANGLE = 1e-12
+FLAT = 1e-13  # planes in which a rotation changes the criterion by no more than rounding
 
 
 @attrs.frozen(kw_only=True)
 class Varimax(dp.PostProcessor):
-    """The same subspace in the basis that maximises the variance of its squared entries, plane by plane.
+    """The same subspace in a basis that maximizes the variance of its squared entries, plane by plane.
 
-    For columns of length one that is the sum of all fourth powers. In the plane of two columns x and y the best angle
-    φ has a closed form: with a = Σ (x² − y²)² − (2xy)² and b = 2 Σ (x² − y²)(2xy), 4φ is the angle of (a, b). All
-    planes are turned in order, again and again, until none turns any more. It looks at a released value only, so it is
-    free.
+    For columns of length one the criterion is equivalent to the sum of all fourth powers. In the plane of two columns x
+    and y the best angle φ has a closed form: with a = Σ (x² − y²)² − (2xy)² and b = 2 Σ (x² − y²)(2xy), 4φ is the angle
+    of (a, b). All planes are rotated in turn, repeatedly, until no angle is above a tolerance. Only a released value is
+    used, so this is post-processing and free.
 
-    Components are then told apart by what they rest on and no longer by how much they explain. Their order and signs
-    are a convention: by the column with the largest entry, which is positive.
+    Components are then characterized by the columns with large entries, no longer by how much variance they explain.
+    By convention they are ordered by the column of their largest entry, and that entry is positive.
 
     Args:
         of: a released subspace of real numbers.
@@ -48,21 +48,21 @@ class Varimax(dp.PostProcessor):
         return dp.shape_of(self.of)
 
     def apply(self) -> dp.Subspace:
-        return dp.Subspace(_in_order(_turned(self.of.array)), axes=self.of.axes)
+        return dp.Subspace(_in_order(_rotated(self.of.array)), axes=self.of.axes)
 
 
-def _turned(basis: dp.FloatArray) -> dp.FloatArray:
+def _rotated(basis: dp.FloatArray) -> dp.FloatArray:
     columns: dp.FloatArray = basis.copy()
     planes = list(combinations(range(columns.shape[1]), 2))
     for _ in range(SWEEPS):
-        largest = max((_turn(columns, i, j) for i, j in planes), default=0.0)
-        if largest <= SMALLEST_TURN:
+        largest = max((_rotate(columns, i, j) for i, j in planes), default=0.0)
+        if largest <= SMALLEST_ANGLE:
             break
     return columns
 
 
-def _turn(columns: dp.FloatArray, i: int, j: int) -> float:
-    """Turn two columns in their plane to the best angle; the size of that angle."""
+def _rotate(columns: dp.FloatArray, i: int, j: int) -> float:
+    """Rotate two columns in their plane by the best angle, and return its absolute value."""
     x, y = columns[:, i].copy(), columns[:, j].copy()
     u, v = x**2 - y**2, 2 * x * y
     a, b = float(u @ u - v @ v), 2 * float(u @ v)
@@ -75,7 +75,7 @@ def _turn(columns: dp.FloatArray, i: int, j: int) -> float:
 
 
 def _in_order(columns: dp.FloatArray) -> dp.FloatArray:
-    """Sorted by where the largest entry stands, the larger one first where two stand together; that entry positive."""
+    """Sort columns by the position of their largest entry, larger entries first for ties, and make it positive."""
     places = np.abs(columns).argmax(axis=0)
     largest = columns[places, np.arange(columns.shape[1])]
     order = np.lexsort((-np.abs(largest), places))
