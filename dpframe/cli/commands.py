@@ -171,7 +171,9 @@ def _ledger(arguments: argparse.Namespace) -> Ledger | None:
     if arguments.ledger is not None:
         return opened(arguments.ledger, arguments.key_file)
     if arguments.key_file is not None:
-        raise PlanError("--key-file needs --ledger. Nothing was charged, read or drawn.")
+        raise PlanError(
+            "--key-file is the key of a ledger, but no --ledger is given. Nothing was charged, read or drawn."
+        )
     return None
 
 
