@@ -54,8 +54,8 @@ def read(name: str) -> str:
 @contextlib.contextmanager
 def workshop(directory: Path) -> Iterator[None]:
     """An empty directory, a terminal of known width, and warnings as errors."""
-    colours = ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
-    environment = {name: value for name, value in os.environ.items() if name not in colours} | TERMINAL
+    colors = ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+    environment = {name: value for name, value in os.environ.items() if name not in colors} | TERMINAL
     with mock.patch.dict(os.environ, environment, clear=True), contextlib.chdir(directory), warnings.catch_warnings():
         warnings.simplefilter("error")
         yield

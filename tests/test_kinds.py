@@ -126,7 +126,7 @@ def test_kinds_of_kinds() -> None:
     assert issubclass(dp.SymmetricMatrix, dp.HermitianMatrix)
     assert issubclass(dp.Subspace, dp.ComplexSubspace)
     assert issubclass(dp.Mean, dp.Vector)
-    assert not issubclass(dp.AugmentedMoment, dp.HermitianMatrix)  # it must be centred first
+    assert not issubclass(dp.AugmentedMoment, dp.HermitianMatrix)  # it must be centered first
 
 
 @good

@@ -119,10 +119,10 @@ def raising(error: BaseException) -> Callable[[], Any]:
 
 
 def failing_hook() -> Any:
-    raise RuntimeError("no licence")
+    raise RuntimeError("no license")
 
 
-def misspelt(plam: dp.Plan) -> None:
+def misspelled(plam: dp.Plan) -> None:
     """A hook with an argument that there is not."""
 
 
@@ -134,8 +134,8 @@ BROKEN = [
     pytest.param(lambda: plugin(DPFRAME_API=2), "interface version 2; this dpframe has 1", id="newer interface"),
     pytest.param(lambda: plugin(DPFRAME_API=0), "interface version 0; this dpframe has 1", id="older interface"),
     pytest.param(lambda: plugin(DPFRAME_API="1"), "interface version", id="interface as a word"),
-    pytest.param(lambda: plugin(dpframe_mechanisms=failing_hook), "RuntimeError: no licence", id="hook raises"),
-    pytest.param(lambda: plugin(dpframe_before_charge=misspelt), "plam", id="hook with another argument"),
+    pytest.param(lambda: plugin(dpframe_mechanisms=failing_hook), "RuntimeError: no license", id="hook raises"),
+    pytest.param(lambda: plugin(dpframe_before_charge=misspelled), "plam", id="hook with another argument"),
     pytest.param(
         lambda: plugin(dpframe_mechanisms=lambda: Third), "must return a list of classes", id="class, no list"
     ),

@@ -1,4 +1,4 @@
-"""Declared sensitivities against neighbours, in exact integers: never exceeded, and reached."""
+"""Declared sensitivities against neighbors, in exact integers: never exceeded, and reached."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ ENTRIES = st.one_of(HARD, st.floats(-2 * R, 2 * R))
     contributions=st.sampled_from([1, 3]),
     center=st.booleans(),
 )
-def test_neighbours_never_move_a_statistic_more_than_declared(
+def test_neighbors_never_move_a_statistic_more_than_declared(
     values: Rows2D, replacement: Rows2D, at: int, relation: str, contributions: int, center: bool
 ) -> None:
     other = neighbor(values, relation, replacement[:contributions], at)
     for statistic in statistics(4):
-        centred = center and not isinstance(statistic, dp.BlockMoment)
-        rows = promise(4, relation, contributions, centred)
+        centered = center and not isinstance(statistic, dp.BlockMoment)
+        rows = promise(4, relation, contributions, centered)
         declared = statistic.sensitivity(rows)
         for part, (l1, l2_squared) in moved(statistic, rows, values, other).items():
             assert l2_squared <= declared[part].l2_squared, (statistic.name, part)

@@ -18,11 +18,11 @@ from tests.support.neighbors import parts
 
 DIM, RANK = 33, 5  # a shape for which BLAS gives a row other last bits in another place
 ROWS = dp.Rows(norm=1.0, neighbors="add-remove", dim=DIM)
-CENTRED = dp.Rows(norm=1.0, neighbors="add-remove", dim=DIM, center=True)
+CENTERED = dp.Rows(norm=1.0, neighbors="add-remove", dim=DIM, center=True)
 BASIS = dp.Subspace(np.linalg.qr(np.random.default_rng(8).standard_normal((DIM, RANK)))[0])
 STATISTICS: list[tuple[dp.Statistic, dp.Rows]] = [
     (dp.Moment(), ROWS),
-    (dp.Moment(), CENTRED),
+    (dp.Moment(), CENTERED),
     (dp.BlockMoment(basis=BASIS, radii=(0.7, 0.4)), ROWS),
     (dp.NormHistogram(edges=(0.25, 0.5, 1.0, 1.5)), ROWS),
 ]
@@ -62,7 +62,7 @@ def test_chunking_order_layout_and_padding_change_no_bit(statistic: dp.Statistic
 
 @pytest.mark.parametrize(("statistic", "rows"), STATISTICS[:3])
 def test_inserting_or_deleting_zero_rows_changes_no_bit_of_a_moment(statistic: dp.Statistic, rows: dp.Rows) -> None:
-    # A zero row of a centred plan does count; of any other it must not, wherever it stands.
+    # A zero row of a centered plan does count; of any other it must not, wherever it stands.
     values = awkward_rows(600)
     rng = np.random.default_rng(2)
     expected = total(statistic, rows, values)
@@ -132,12 +132,12 @@ def test_moment_is_the_second_moment_of_the_clipped_rows() -> None:
     assert np.abs(moment.array - clipped.T @ clipped).max() < 2000 * ROWS.step / 10
 
 
-def test_centred_moment_gives_count_and_sums() -> None:
+def test_centered_moment_gives_count_and_sums() -> None:
     values = np.random.default_rng(3).standard_normal((500, DIM)) * 0.05
-    moment = dp.Moment.value(parts(dp.Moment(), CENTRED, values)["moment"], CENTRED)
+    moment = dp.Moment.value(parts(dp.Moment(), CENTERED, values)["moment"], CENTERED)
     assert isinstance(moment, dp.AugmentedMoment)
     assert moment.array[-1, -1] / moment.constant**2 == pytest.approx(500, rel=1e-12)
-    assert np.abs(moment.array[:-1, -1] / moment.constant - values.sum(axis=0)).max() < 500 * CENTRED.step
+    assert np.abs(moment.array[:-1, -1] / moment.constant - values.sum(axis=0)).max() < 500 * CENTERED.step
 
 
 def test_block_moment_is_the_clipped_second_moment_in_the_basis() -> None:

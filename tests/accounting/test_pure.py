@@ -17,7 +17,7 @@ def test_pure_losses_add_without_rounding_down() -> None:
     assert total <= Fraction(pure.epsilon(losses, 0.0)) <= total + Fraction(2) ** -53
     assert pure.epsilon([dp.losses.Pure(epsilon=1.0)], 0.0) == 1.0
     assert pure.delta([dp.losses.Pure(epsilon=1.0)], 1.0) == 0.0
-    # Randomised response: P(1) = e/(1+e) under one input, 1/(1+e) under the other.
+    # Randomized response: P(1) = e/(1+e) under one input, 1/(1+e) under the other.
     expected = math.e / (1 + math.e) - math.exp(0.5) / (1 + math.e)
     assert expected == pytest.approx(pure.delta([dp.losses.Pure(epsilon=1.0)], 0.5), rel=1e-12)
 

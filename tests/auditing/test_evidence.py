@@ -36,7 +36,7 @@ def test_the_bound_is_the_definition() -> None:
 
 
 def test_the_bound_is_above_the_truth_no_more_often_than_stated() -> None:
-    """Randomised response, whose epsilon is known: 20,000 audits at a false alarm of 0.1.
+    """Randomized response, whose epsilon is known: 20,000 audits at a false alarm of 0.1.
 
     At most 0.1 of the bounds are above the truth; 2,230 of 20,000 would be 5.4 deviations more (false alarm 3e-8).
     """

@@ -1,4 +1,4 @@
-"""Built-in neighbours are neighbours; supplied ones are checked."""
+"""Built-in neighbors are neighbors; supplied ones are checked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BOTH = pytest.mark.parametrize("relation", ["add-remove", "replace"])
 @BOTH
 @pytest.mark.parametrize("settings", [{"norm": 2.0, "dim": 4}, {"norm": 1.0, "dim": 1}, {"columns": COLUMNS}], ids=str)
 @pytest.mark.parametrize("contributions", [1, 3])
-def test_built_in_pairs_are_neighbours_that_a_plan_can_read(
+def test_built_in_pairs_are_neighbors_that_a_plan_can_read(
     relation: str, settings: dict[str, Any], contributions: int
 ) -> None:
     rows = dp.Rows(neighbors=relation, contributions=contributions, **settings)
@@ -57,13 +57,13 @@ def test_the_moment_moves_as_far_as_it_can(relation: str) -> None:
         ("replace", [[1.0, 0.0]], [[1.0, 0.0]]),
     ],
 )
-def test_data_sets_that_are_not_neighbours_are_refused(relation: str, one: Any, other: Any) -> None:
+def test_data_sets_that_are_not_neighbors_are_refused(relation: str, one: Any, other: Any) -> None:
     rows = dp.Rows(norm=1.0, neighbors=relation, dim=2)
     with pytest.raises(dp.PlanError, match="pair 1 as supplied: these are not neighbors under"):
         dp.audit("gaussian", rows=rows, pairs=[(np.array(one), np.array(other))])
 
 
-def test_neighbours_are_compared_as_a_run_reads_them() -> None:
+def test_neighbors_are_compared_as_a_run_reads_them() -> None:
     rows = dp.Rows(columns=[dp.Column("a", 0, 1), dp.Column("b", 0, 1)], neighbors="replace")
     one = {"a": np.array([0.1, 0.2]), "b": np.array([0.3, 0.4])}
     reordered = {"b": np.array([0.1, 0.4]), "a": np.array([0.3, 0.2])}

@@ -1,4 +1,4 @@
-"""Private quantiles: the law, the guarantee on neighbours, and a released radius."""
+"""Private quantiles: the law, the guarantee on neighbors, and a released radius."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LENGTHS = st.lists(st.sampled_from([0.5, 1.2, 1.7, 2.2, 3.0, 9.0]), min_size=0, 
 
 @settings(max_examples=300, deadline=None)
 @given(lengths=LENGTHS, person=LENGTHS, other=LENGTHS, m=st.sampled_from([1, 3]), relation=st.sampled_from(RELATIONS))
-def test_the_log_likelihood_ratio_of_neighbours_has_the_stated_range(
+def test_the_log_likelihood_ratio_of_neighbors_has_the_stated_range(
     lengths: list[float], person: list[float], other: list[float], m: int, relation: str
 ) -> None:
     level, rows = 0.8, promise(relation, m)
@@ -180,7 +180,7 @@ def test_bad_columns_and_norms_are_refused_when_the_plan_is_built() -> None:
 
 
 def test_the_density_is_that_of_the_choice() -> None:
-    """Differences of log-densities are those of the exponents, whatever the normalisation."""
+    """Differences of log-densities are those of the exponents, whatever the normalization."""
     rows = dp.Rows(norm=1.0, neighbors="replace", dim=1)
     mechanism = PrivateQuantile(quantile=0.25, high=8.0, low=1.0, points=4)
     (histogram,) = mechanism.reads()

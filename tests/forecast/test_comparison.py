@@ -158,7 +158,7 @@ def test_a_scenario_with_a_model_includes_what_clipping_does() -> None:
     )
 
 
-def test_centred_rows_are_compared_by_their_covariance() -> None:
+def test_centered_rows_are_compared_by_their_covariance() -> None:
     rows = dp.Rows(norm=3.0, neighbors="replace", center=True)
     scenario = dp.Scenario(dim=2, n=5000, spectrum=[9000.0, 1000.0], model="gaussian")
     found = dp.compare("subspace", k=1, rows=rows, budget=APPROXIMATE, scenario=scenario)
@@ -189,8 +189,8 @@ def test_refusals(given: dict[str, Any], says: str) -> None:
 
 
 def test_nobody_can_do_it() -> None:
-    centred = dp.Rows(norm=3.0, neighbors="replace", center=True)
-    found = dp.compare("subspace", k=1, rows=centred, budget=PURE, scenario=_scenario(WIDE))
+    centered = dp.Rows(norm=3.0, neighbors="replace", center=True)
+    found = dp.compare("subspace", k=1, rows=centered, budget=PURE, scenario=_scenario(WIDE))
     with pytest.raises(dp.PlanError, match="no installed mechanism can do 'subspace' here"):
         _ = found.best
     assert "Not among them" in str(found)

@@ -152,7 +152,7 @@ def test_a_released_norm_needs_rows() -> None:
     assert () == told.bounds("radius")
 
 
-def test_a_centred_plan_needs_rows() -> None:
+def test_a_centered_plan_needs_rows() -> None:
     steps = [dp.release("moment", "gaussian"), dp.derive("covariance", "covariance", of="moment")]
     built = plan(*steps, rows=dp.Rows(norm=5.0, neighbors="replace", center=True))
     with pytest.raises(dp.PlanError, match="is centered, so a simulation needs rows"):

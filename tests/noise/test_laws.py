@@ -70,8 +70,8 @@ def test_mean_of_the_gaussian() -> None:
     assert abs((relative + 0.01).sum()) > 5.0 * SIZE**0.5
 
 
-def test_neighbouring_samples_are_unrelated() -> None:
-    # Signs of products of neighbours: fair coins if the samples are independent. Rate at most 1e-6.
+def test_neighboring_samples_are_unrelated() -> None:
+    # Signs of products of neighbors: fair coins if the samples are independent. Rate at most 1e-6.
     for case in CASES:
         results = draw(case, 2.0**34, seed=12)
         sign = (results[::2] > 0) ^ (results[1::2] > 0)

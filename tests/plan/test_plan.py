@@ -114,15 +114,15 @@ def test_plans_are_frozen_values() -> None:
         one.budget = dp.Budget(epsilon=9.0)  # type: ignore[misc]
 
 
-def test_centred_plans_refuse_components_until_centred() -> None:
-    centred = dp.Rows(norm=1.0, neighbors="replace", center=True)
+def test_centered_plans_refuse_components_until_centered() -> None:
+    centered = dp.Rows(norm=1.0, neighbors="replace", center=True)
     with pytest.raises(dp.PlanError, match=r"needs a Hermitian matrix.*gives an augmented moment.*Center it first"):
-        plan(dp.release("moment", "gaussian"), dp.derive("u", "top-subspace", of="moment", k=1), rows=centred)
+        plan(dp.release("moment", "gaussian"), dp.derive("u", "top-subspace", of="moment", k=1), rows=centered)
     good = plan(
         dp.release("moment", "gaussian"),
         dp.derive("covariance", "covariance", of="moment"),
         dp.derive("u", "top-subspace", of="covariance", k=1),
-        rows=centred,
+        rows=centered,
     )
     assert dp.Subspace is good.kinds["u"]
 

@@ -86,7 +86,7 @@ BAD_STEPS = [
     pytest.param(
         lambda: plan(dp.derive("c", "covariance", of="moment")),
         ("'c'", "an augmented moment", "'moment' gives a symmetric matrix"),
-        id="covariance of rows that are not centred",
+        id="covariance of rows that are not centered",
     ),
     pytest.param(
         lambda: plan(top(), rows=rows(center=True)),

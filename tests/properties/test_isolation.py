@@ -13,7 +13,7 @@ from tests.support.packages import run
 from tests.support.plugins import write_plugin
 
 BAD = {
-    "raises_one": ("raise RuntimeError('no licence')\n", "it cannot be imported: RuntimeError: no licence"),
+    "raises_one": ("raise RuntimeError('no license')\n", "it cannot be imported: RuntimeError: no license"),
     "clashes_one": (
         """
         import dpframe_gaussian as other

@@ -63,7 +63,7 @@ def test_cells_beyond_double_precision() -> None:
         (COLUMNS, np.zeros(0, dtype=[("age", float), ("hours", float)])),
         (WORDS, {"age": np.zeros(0), "sex": np.zeros(0, dtype=str)}),
     ],
-    ids=["array", "no chunks", "empty generator", "empty chunks", "centred", "mapping", "structured", "words"],
+    ids=["array", "no chunks", "empty generator", "empty chunks", "centered", "mapping", "structured", "words"],
 )
 def test_no_rows_give_a_noisy_zero(promise: dp.Rows, data: Any) -> None:
     width = (promise.dim or 2) + promise.center

@@ -107,7 +107,7 @@ FORMS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.usefixtures("way")
 def test_cells_in_any_form(form: str, dtype: Any) -> None:
-    """Thousands of cells, so that compiled loops are vectorised, with every nasty one at every place of a vector."""
+    """Thousands of cells, so that compiled loops are vectorized, with every nasty one at every place of a vector."""
     rows = dp.Rows(columns=[dp.Column("x", -0.3, 0.7, missing=0.1), dp.Column("y", 0.1, 3.3)], neighbors="add-remove")
     random = np.random.default_rng(20)
     plain = random.uniform(-1, 4, 4099)

@@ -63,7 +63,7 @@ WRONG = {
 
 
 def statistics(dim: int) -> list[tuple[dp.Statistic, bool]]:
-    """Every statistic of the core, and whether rows are centred."""
+    """Every statistic of the core, and whether rows are centered."""
     skewed = dp.Subspace(np.linalg.qr(np.random.default_rng(3).standard_normal((dim, dim)))[0][:, :2])
     return [
         (dp.Moment(), False),
@@ -83,7 +83,7 @@ def made_up(rng: np.random.Generator, size: int, ids: NDArray[Any]) -> NDArray[A
     return np.column_stack([ids, cells])
 
 
-def neighbours(rng: np.random.Generator, relation: str) -> tuple[NDArray[Any], NDArray[Any]]:
+def neighbors(rng: np.random.Generator, relation: str) -> tuple[NDArray[Any], NDArray[Any]]:
     """All rows of one person gone, or exchanged for as many of the same id or of a new one, wherever they stand."""
     one = made_up(rng, size := int(rng.integers(1, 12)), rng.integers(4, size=size))
     person = rng.choice(one[:, 0])
@@ -112,11 +112,11 @@ def kept(chunks: list[Table], rows: dp.Rows, rule: Rule) -> NDArray[Any]:
 
 
 def exceeds(rule: Rule, relation: str, most: int, tables: int) -> tuple[bool, float]:
-    """Whether neighbours are farther apart than declared anywhere, and the largest share of that otherwise."""
+    """Whether neighbors are farther apart than declared anywhere, and the largest share of that otherwise."""
     rng = np.random.default_rng([most, RELATIONS.index(relation)])
     farthest = 0.0
     for _ in range(tables):
-        one, other = (kept(cut(rng, records), promise(relation, most), rule) for records in neighbours(rng, relation))
+        one, other = (kept(cut(rng, records), promise(relation, most), rule) for records in neighbors(rng, relation))
         for statistic, center in statistics(3):
             rows = promise(relation, most, center=center)
             declared = statistic.sensitivity(rows)

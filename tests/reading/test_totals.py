@@ -43,7 +43,7 @@ class Cells(dp.Statistic):
 
 
 @pytest.mark.parametrize("start", [2**63 - 5 * 2**32, -(2**63) + 5 * 2**32])
-@pytest.mark.parametrize("rows", [ROWS, attrs.evolve(ROWS, center=True)], ids=["plain", "centred"])
+@pytest.mark.parametrize("rows", [ROWS, attrs.evolve(ROWS, center=True)], ids=["plain", "centered"])
 def test_a_moment_says_how_much_it_adds(rows: dp.Rows, start: int) -> None:
     """Many rows as long as they may be, to a sum that is next to overflowing."""
     sums, chunk = {"moment": ExactSum((rows.width, rows.width))}, dp.Chunk(rows, np.full((1000, 2), math.sqrt(0.5)))

@@ -118,7 +118,7 @@ def test_the_promise_follows_the_rows(promise: dict[str, Any], says: str) -> Non
     assert says in words(str(plan(**promise).explain()))
 
 
-def test_columns_and_centring_are_told() -> None:
+def test_columns_and_centering_are_told() -> None:
     rows = dp.Rows(columns=[dp.Column("age", 17, 90)], neighbors="replace", center=True)
     told = dp.Plan(
         rows=rows, budget=dp.Budget(epsilon=1, delta=1e-6), steps=[dp.release("moment", "gaussian")]
@@ -390,7 +390,7 @@ def test_the_search_finds_numbers_of_rows() -> None:
 
 @pytest.mark.parametrize("insecure_seed", [None, 7])
 @pytest.mark.parametrize(
-    "promise", [{}, {"center": True}, {"contributions": 2}], ids=["plain", "centred", "contributions"]
+    "promise", [{}, {"center": True}, {"contributions": 2}], ids=["plain", "centered", "contributions"]
 )
 def test_the_number_of_rows_is_private(
     capfd: pytest.CaptureFixture[str], promise: dict[str, Any], insecure_seed: int | None

@@ -79,7 +79,7 @@ def test_any_cells_in_any_batches(rows: list[tuple[Any, ...]], size: int) -> Non
 
 @pytest.mark.parametrize("kind", [f"decimal{bits}" for bits in (32, 64, 128, 256) if hasattr(pa, f"decimal{bits}")])
 def test_decimals_are_rounded_once(kind: str) -> None:
-    """Arrow's own conversion takes many of these to a neighbour of the nearest double."""
+    """Arrow's own conversion takes many of these to a neighbor of the nearest double."""
     cells = [Decimal(cents).scaleb(-2) for cents in range(-300, 9999, 7)]
     nearest = np.array([float(cell) for cell in cells])
     exact = pa.array(cells, getattr(pa, kind)(9, 2))

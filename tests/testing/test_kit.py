@@ -14,7 +14,7 @@ import dpframe.plugin as dp
 from dpframe.testing import Finding, Report, check, check_mechanism, check_postprocessor, conformance
 from dpframe.testing.checks import kit
 from tests.support.mechanisms import NoisySignal, NoisyTrace
-from tests.support.planted.statistics import RightSum, UnnormalisedRows
+from tests.support.planted.statistics import RightSum, UnnormalizedRows
 
 REPORT = Report(
     subject="thing",
@@ -76,7 +76,7 @@ def test_a_mechanism_is_charged_with_the_mistakes_of_its_statistics() -> None:
 
     leave_out = ["stated-loss", "bad-parameters-refused", "plan-file-round-trip"]
     assert () == check_mechanism(Reader(), without=leave_out).failed
-    assert ("declared-sensitivity",) == check_mechanism(Reader(statistic=UnnormalisedRows()), without=leave_out).failed
+    assert ("declared-sensitivity",) == check_mechanism(Reader(statistic=UnnormalizedRows()), without=leave_out).failed
 
 
 MODULE = """

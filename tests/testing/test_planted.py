@@ -39,7 +39,7 @@ EVERY = frozenset(each.name for checks in kit().values() for each in checks)
 SUBTLE = (
     "sensitivity without the constant coordinate",
     "inverted Bingham exponent",
-    "sensitivity of the other neighbouring relation",
+    "sensitivity of the other neighboring relation",
 )
 """Mistakes that show only in thousands of releases, so that it takes long to find them."""
 

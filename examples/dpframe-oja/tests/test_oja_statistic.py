@@ -44,9 +44,9 @@ def test_one_person_moves_the_sum_by_no_more_than_declared(relation: str, choice
     sheets = st.lists(st.lists(CELLS, min_size=dim, max_size=dim), min_size=people, max_size=people)
     with np.errstate(over="ignore"):
         mine, others, rest = (np.array(choice.draw(sheets)) * norm for _ in range(3))
-    neighbour = [rest] if relation == "add-remove" else [others, rest]
+    neighbor = [rest] if relation == "add-remove" else [others, rest]
     moved = squared_distance(
-        total(statistic, rows, np.concatenate([mine, rest])), total(statistic, rows, np.concatenate(neighbour))
+        total(statistic, rows, np.concatenate([mine, rest])), total(statistic, rows, np.concatenate(neighbor))
     )
     assert moved <= statistic.sensitivity(rows)["sum"].l2_squared
 

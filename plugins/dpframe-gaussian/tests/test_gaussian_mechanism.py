@@ -31,7 +31,7 @@ def released(noise: str, dim: int, seed: int, *, level: float = 0.25, rows: dp.R
 
 
 def accepts(samples: NDArray[np.float64], deviation: float) -> bool:
-    """A two-sided test of the variance of centred normals at false-alarm rate 1e-6 (exact chi-square law)."""
+    """A two-sided test of the variance of centered normals at false-alarm rate 1e-6 (exact chi-square law)."""
     statistic, count = float((samples**2).sum()) / deviation**2, samples.size
     tail = min(stats.chi2.cdf(statistic, count), stats.chi2.sf(statistic, count))
     return bool(2 * tail > FALSE_ALARM)
@@ -95,8 +95,8 @@ def test_scales_are_never_below_their_formula(relation: str, contributions: int,
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("center", [False, True])
-def test_worst_neighbours_are_exactly_mu_apart(relation: str, center: bool) -> None:
-    """With noise scale s on the lattice, the shift between worst-case neighbours measured in s is the stated mu."""
+def test_worst_neighbors_are_exactly_mu_apart(relation: str, center: bool) -> None:
+    """With noise scale s on the lattice, the shift between worst-case neighbors measured in s is the stated mu."""
     dim, level = 6, 0.4
     rows = dp.Rows(norm=65534.0, neighbors=relation, center=center, dim=dim)  # lattice step one
     one = np.zeros((1, dim))
@@ -129,7 +129,7 @@ def test_the_release_is_the_moment_plus_noise_in_the_units_of_the_rows() -> None
     assert 0.5 * noise["off-diagonal"] < np.abs(error).max() < 6 * noise["diagonal"]
 
 
-def test_one_dimension_and_centred_rows() -> None:
+def test_one_dimension_and_centered_rows() -> None:
     rows = dp.Rows(norm=1.0, neighbors="add-remove", center=True)
     plan = dp.Plan(rows=rows, budget=dp.Budget(epsilon=1.0, delta=1e-6), steps=[dp.release("moment", "gaussian")])
     result = plan.run(np.full((100, 1), 0.5))
@@ -179,12 +179,12 @@ def test_the_density_is_that_of_the_noise(noise: str) -> None:
     rows = dp.Rows(norm=2.0, neighbors="replace", dim=2)
     mechanism = SymmetricGaussian(noise=noise)
     data = dp.PrivateData(rows, statistics={dp.Moment(): {"moment": np.array([[2**33, 2**31], [2**31, 2**30]])}})
-    centre = dp.Moment.value(data.moment, rows).array
+    center = dp.Moment.value(data.moment, rows).array
     scale = mechanism.noise(rows, 0.7)
     step, off = 3 * scale["diagonal"], 2 * scale["off-diagonal"]
-    moved = centre + np.array([[step, off], [off, 0.0]])
-    at_centre, away = (mechanism.log_density(dp.SymmetricMatrix(value), data, 0.7) for value in (centre, moved))
-    assert -(3**2 + 2**2) / 2 == pytest.approx(away - at_centre)
+    moved = center + np.array([[step, off], [off, 0.0]])
+    at_center, away = (mechanism.log_density(dp.SymmetricMatrix(value), data, 0.7) for value in (center, moved))
+    assert -(3**2 + 2**2) / 2 == pytest.approx(away - at_center)
 
 
 @pytest.mark.parametrize("drawn", [1, 7, 40])

@@ -34,7 +34,7 @@ def noise() -> Floats:
 
 
 def accepts(samples: Floats, variance: float) -> bool:
-    """A two-sided test of the variance of centred normals, by the exact chi-square law."""
+    """A two-sided test of the variance of centered normals, by the exact chi-square law."""
     statistic, count = float((samples**2).sum()) / variance, samples.size
     tail = min(stats.chi2.cdf(statistic, count), stats.chi2.sf(statistic, count))
     return bool(2 * tail > FALSE_ALARM)

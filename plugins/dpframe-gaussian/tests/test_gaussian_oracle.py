@@ -122,7 +122,7 @@ def test_nothing_is_said_of_other_results() -> None:
             assert [] == bounds(oracle, step, chosen=chosen)
         assert [] == bounds(oracle, "values")
         assert [] == oracle.bounds(plan(), "components", dp.Scenario(dim=8))
-    centred = dp.Plan(
+    centered = dp.Plan(
         rows=dp.Rows(norm=1.0, neighbors="add-remove", center=True),
         budget=dp.Budget(epsilon=1.0, delta=1e-6),
         steps=[
@@ -133,7 +133,7 @@ def test_nothing_is_said_of_other_results() -> None:
     )
     for oracle in oracles:
         for step in ("moment", "covariance", "components"):
-            assert [] == bounds(oracle, step, chosen=centred)
+            assert [] == bounds(oracle, step, chosen=centered)
 
 
 def test_near_ties_are_flagged_and_capped() -> None:

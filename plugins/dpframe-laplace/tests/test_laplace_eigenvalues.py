@@ -123,7 +123,7 @@ def test_the_scale_is_the_sensitivity_with_the_solvers_allowance(
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_released_integers_of_neighbours_differ_by_no_more_than_the_scale_covers(relation: str) -> None:
+def test_released_integers_of_neighbors_differ_by_no_more_than_the_scale_covers(relation: str) -> None:
     rng = np.random.default_rng(4)
     rows = dp.Rows(norm=float(dp.lattice.inner_radius(6)), neighbors=relation, dim=6)
     k = 4

@@ -20,7 +20,7 @@ class Bingham(dp.Mechanism):
 
     A direction v is drawn with density ∝ exp(κ vᵀMv), the next ones in the orthogonal complement of those released. One
     row moves the scores vᵀMv apart by at most norm², and twice that when a row is replaced; with κ = (level/k) divided
-    by this spread the log-likelihood ratio of neighbours lies in an interval of length level/k for each direction. In
+    by this spread the log-likelihood ratio of neighbors lies in an interval of length level/k for each direction. In
     the complement rows are no longer than before. The error of the eigenvalue solver is part of the spread.
 
     Each draw is exact, by rejection from an angular central Gaussian envelope; it is computed in floats, and rounded to

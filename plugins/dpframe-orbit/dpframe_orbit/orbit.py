@@ -36,7 +36,7 @@ class Orbit(dp.Mechanism):
     H = UΛUᴴ is drawn with density ∝ exp(κ⟨M, H⟩) under the invariant measure, which favors matrices whose leading
     eigenvectors are those of M. One row moves the scores ⟨M, H⟩ apart by at most norm²·(λ_1 − λ_d), and twice that when
     a row is replaced (`dpframe.sensitivity`), λ_d being zero where fewer values than coordinates are given. With
-    κ = level divided by this spread the log-likelihood ratio of neighbours lies in an interval of length level. The
+    κ = level divided by this spread the log-likelihood ratio of neighbors lies in an interval of length level. The
     error of the eigenvalue solver is part of the spread.
 
     The draw is exact: coupling from the past on Gelfand–Tsetlin patterns, which ends when all starting points have

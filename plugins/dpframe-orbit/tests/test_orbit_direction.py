@@ -21,7 +21,7 @@ DRAWS = 5000
 
 
 def cdf_of(density: Callable[[Floats], Floats], low: float, high: float) -> Any:
-    """The distribution function of an unnormalised density, on a fine grid."""
+    """The distribution function of an unnormalized density, on a fine grid."""
     points = np.linspace(low, high, 20_001)
     mass = integrate.cumulative_simpson(density(points), x=points, initial=0.0)
     return lambda x: np.interp(x, points, mass / mass[-1])

@@ -19,7 +19,7 @@ def random_of(seed: int) -> dp.Random:
     return seeded(seed)
 
 
-def test_rounding_is_to_a_neighbour_and_right_in_the_mean() -> None:
+def test_rounding_is_to_a_neighbor_and_right_in_the_mean() -> None:
     value, count = 0.3 * 2.0**-8, 20_000
     found = grid.rounded(np.full(count, value), 8, random_of(1)) * 2.0**8
     assert {0.0, 1.0} == set(found.tolist())

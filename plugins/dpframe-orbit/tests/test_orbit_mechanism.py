@@ -76,7 +76,7 @@ def log_partition(moment: Floats, strength: float) -> float:
 
 
 def log_ratios(mechanism: Orbit, one: Floats, other: Floats, relation: str, level: float) -> Floats:
-    """Exact log-likelihood ratios of neighbours over a grid of the orbit, at d = 2."""
+    """Exact log-likelihood ratios of neighbors over a grid of the orbit, at d = 2."""
     strength = mechanism._strength(promise(2, relation), level) * dp.lattice.RADIUS**2
     partition = [log_partition(moment, strength) for moment in (one, other)]
     found = []
@@ -102,7 +102,7 @@ def unit(angle: float) -> Floats:
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("level", [0.5, 2.0])
 @pytest.mark.parametrize("as_printed", [False, True])
-def test_density_ratios_of_the_worst_neighbours(relation: str, level: float, as_printed: bool) -> None:
+def test_density_ratios_of_the_worst_neighbors(relation: str, level: float, as_printed: bool) -> None:
     mechanism = Orbit(spectrum=[1.0, 0.0], real=False, as_printed=as_printed)
     backgrounds = [np.zeros((2, 2)), *(size * unit(angle) for size in (1.0, 30.0, 3000.0) for angle in (0.0, 0.7, 1.5))]
     largest, longest = 0.0, 0.0
@@ -122,7 +122,7 @@ def test_density_ratios_of_the_worst_neighbours(relation: str, level: float, as_
 
 @pytest.mark.long
 def test_an_audit_finds_half_of_the_claim() -> None:
-    """Neighbours around a background on the second axis, at ε = 2: the first entry is large ε-fold more often."""
+    """Neighbors around a background on the second axis, at ε = 2: the first entry is large ε-fold more often."""
     level, trials = 2.0, 100_000
     background = np.diag([0.0, 3.0])
     counts = []
@@ -283,8 +283,8 @@ def largest_epsilon(one: Floats, other: Floats) -> float:
     return best
 
 
-def test_last_bits_tell_neighbours_apart_before_rounding_and_nothing_after_it() -> None:
-    """At d = 20 and ε = 0.01: the exact norm of a float direction, for neighbours that share all but one row."""
+def test_last_bits_tell_neighbors_apart_before_rounding_and_nothing_after_it() -> None:
+    """At d = 20 and ε = 0.01: the exact norm of a float direction, for neighbors that share all but one row."""
     from dpframe_orbit.direction import real_direction
 
     level, draws, dim = 0.01, 1200, 20
@@ -345,7 +345,7 @@ def test_what_cannot_be_done_is_refused_before_the_charge(step: Any, message: st
         plan(step(), dim=3)
 
 
-def test_centred_rows_and_other_kinds_are_refused() -> None:
+def test_centered_rows_and_other_kinds_are_refused() -> None:
     for step in (dp.release("x", "orbit", spectrum=[1.0]), dp.release("x", "bingham")):
         with pytest.raises(
             dp.PlanError, match=f"step 'x': {step.action.name} needs rows without a constant coordinate"

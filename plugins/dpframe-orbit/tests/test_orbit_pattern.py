@@ -89,8 +89,8 @@ def test_mean_and_variance_of_the_score_are_those_of_the_closed_form(name: str) 
         return float(abs(scores.mean() - expected) / math.sqrt(spread / draws))
 
     assert surprise(mean, variance) < limit
-    centred = (scores - mean) ** 2
-    assert abs(centred.mean() - variance) / math.sqrt((fourth + 2 * variance**2) / draws) < limit
+    centered = (scores - mean) ** 2
+    assert abs(centered.mean() - variance) / math.sqrt((fourth + 2 * variance**2) / draws) < limit
     for wrong in (0.97 * kappa, 1.03 * kappa):
         assert surprise(*cumulants(gammas, spectrum, wrong)[:2]) > limit
 

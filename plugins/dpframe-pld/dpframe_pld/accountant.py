@@ -38,7 +38,7 @@ class PldAccountant(dp.Accountant):
 
     References:
         Kairouz, Oh and Viswanath, "The composition theorem for differential privacy", ICML 2015.
-        Zhu, Dong and Wang, "Optimal accounting of differential privacy via characteristic function", AISTATS 2022.
+        Zhu, Dong and Wang, "Optimal accounting of differential privacy via characteriztic function", AISTATS 2022.
         Doroshenko, Ghazi, Kamath, Kumar and Manurangsi, "Connect the dots", PoPETs 2022.
         Ghazi, Kamath, Kumar and Manurangsi, "Faster privacy accounting via evolving discretization", ICML 2022.
 

@@ -53,7 +53,7 @@ row = st.lists(st.floats(-8.0, 8.0), min_size=DIM, max_size=DIM)
 @settings(max_examples=150, deadline=None)
 @given(one=st.lists(row, min_size=3, max_size=3), other=st.lists(row, min_size=3, max_size=3), m=st.integers(1, 3))
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_no_neighbours_are_farther_apart_than_the_noise_covers(
+def test_no_neighbors_are_farther_apart_than_the_noise_covers(
     relation: str, one: list[list[float]], other: list[list[float]], m: int
 ) -> None:
     """In exact integers: all three parts together, in units of their noise."""
@@ -67,7 +67,7 @@ def test_no_neighbours_are_farther_apart_than_the_noise_covers(
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_some_neighbours_come_as_near_to_it_as_rounding_allows(relation: str) -> None:
+def test_some_neighbors_come_as_near_to_it_as_rounding_allows(relation: str) -> None:
     rows = promise(relation)
     complement = dp.BlockMoment.rotation(dp.Subspace(BASIS))[:, RANK]
     signal, residual = 1.5 * BASIS[:, 0], 0.5 * complement

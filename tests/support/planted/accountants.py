@@ -24,7 +24,7 @@ class RightSumOfMus(dp.Accountant):
         return dp.accountant("gdp").delta(losses, epsilon)
 
 
-class Optimist(RightSumOfMus):
+class Optimizt(RightSumOfMus):
     """Two per cent below the truth."""
 
     def epsilon(self, losses: Sequence[dp.PrivacyLoss], delta: float) -> float:

@@ -12,7 +12,7 @@ from tests.support.planted.accountants import (
     FirstCounts,
     FoldsModels,
     OnlyTheDearest,
-    Optimist,
+    Optimizt,
     RightSumOfMus,
     TwoMinds,
 )
@@ -62,13 +62,13 @@ from tests.support.planted.statistics import (
     RightSum,
     RoundedTotals,
     SlippedNaN,
-    UnnormalisedRows,
+    UnnormalizedRows,
 )
 from tests.support.planted.values import CappedLoss, LossOfInput, LostParameter, Mutable, NoValidation
 
 PLANTED: dict[str, tuple[Any, tuple[str, ...]]] = {
     "noise scale 20 % low": (LowNoise(), ("stated-loss",)),
-    "sensitivity of the other neighbouring relation": (OtherRelation(), ("stated-loss",)),
+    "sensitivity of the other neighboring relation": (OtherRelation(), ("stated-loss",)),
     "sensitivity of one row where a person has several": (OneRowOnly(), ("stated-loss",)),
     "norm in place of its square": (NormNotSquared(), ("stated-loss",)),
     "sensitivity without the constant coordinate": (ForgottenConstant(), ("stated-loss",)),
@@ -98,7 +98,7 @@ PLANTED: dict[str, tuple[Any, tuple[str, ...]]] = {
     "a parameter that may be anything": (NoValidation(), ("bad-parameters-refused",)),
     "a loss that depends on a released value": (LossOfInput(), ("loss-is-public",)),
     "a loss that stops growing": (CappedLoss(), ("loss-grows-with-level",)),
-    "un-normalised rows": (UnnormalisedRows(), ("declared-sensitivity",)),
+    "un-normalized rows": (UnnormalizedRows(), ("declared-sensitivity",)),
     "data-dependent clip radius": (DataDependentRadius(), ("adds-up",)),
     "totals rounded after adding": (RoundedTotals(), ("adds-up",)),
     "totals that are not of the parts": (AddsTwice(), ("adds-up",)),
@@ -110,7 +110,7 @@ PLANTED: dict[str, tuple[Any, tuple[str, ...]]] = {
     "a result of another kind": (TraceOfAnotherKind(of=np.eye(2)), ("kind-honoured",)),
     "a result of another shape than it tells": (TraceOfUntrueShape(of=np.eye(2)), ("kind-honoured",)),
     "a post-processor that asks for data": (AsksForData(of=np.eye(2)), ("nothing-private",)),
-    "an accountant below the truth": (Optimist(), ("never-below-the-truth",)),
+    "an accountant below the truth": (Optimizt(), ("never-below-the-truth",)),
     "only the dearest type of loss counted": (OnlyTheDearest(), ("never-below-the-truth",)),
     "composition that gets cheaper": (CheaperByTheDozen(), ("monotone",)),
     "composition that depends on the order": (FirstCounts(), ("order-free",)),

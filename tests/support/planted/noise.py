@@ -52,7 +52,7 @@ class NormNotSquared(Right):
 
 
 class ForgottenConstant(Right):
-    """The sensitivity without the constant coordinate of centred rows."""
+    """The sensitivity without the constant coordinate of centered rows."""
 
     def output(self, rows: dp.Rows) -> type[dp.Kind]:
         return dp.Moment.kind(rows)

@@ -34,7 +34,7 @@ class RightSum(dp.Statistic):
             raise dp.PlanError("planted-sum needs dp.Rows(center=False).")
 
 
-class UnnormalisedRows(RightSum):
+class UnnormalizedRows(RightSum):
     """Rows taken as they are."""
 
     def rows(self, chunk: dp.Chunk) -> Any:
