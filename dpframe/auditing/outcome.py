@@ -87,7 +87,7 @@ def rendered(audits: Iterable[Audit]) -> RenderableType:
         {
             "audited": f"{audit.subject}, {audit.neighbors}",
             "claim": f"ε = {audit.claim:.4g} at δ = {audit.delta:g}",
-            "bound": f"ε > {audit.bound:.4g}",
+            "bound": f"ε ≥ {audit.bound:.4g}",
             "power": f"{audit.power:.0%}",
             "told apart by": f"{audit.statistic}, {audit.pair}",
             "verdict": audit.verdict,
