@@ -18,7 +18,7 @@ from dpframe_gaussian.mechanism import SymmetricGaussian
 from dpframe_gaussian.noise import Noise
 from dpframe_gaussian.target import Floats, Target
 
-GAP_FACTOR = 10.0  # gaps of this many s√d: first-order forecasts are within a few per cent of simulation
+GAP_FACTOR = 10.0  # gaps of this many s√d: first-order forecasts are within a few percent of simulation
 BETA = 0.05  # the probability with which a bound with a confidence may fail
 ROOT_MEAN_SQUARE = "root mean square"
 PAPER = "Mangoubi and Vishnoi 2022"
