@@ -41,7 +41,7 @@ def nothing_private(stage: PostProcessorStage) -> None:
 
 
 @check("postprocessor")
-def kind_honoured(stage: PostProcessorStage) -> None:
+def kind_honored(stage: PostProcessorStage) -> None:
     """The result has the declared kind and shape."""
     with refusals_are_not_run("apply() cannot be called, as nothing-private reports"):
         inspect.signature(stage.subject.apply).bind()
@@ -57,7 +57,7 @@ def pure_function(stage: PostProcessorStage) -> None:
     """The same inputs give the same bits, and the global generators are not used."""
     given = [value for _, _, value in inputs(stage.subject) if value is not None]
     before = [value.array.tobytes() for value in given]
-    with refusals_are_not_run("apply() fails, as kind-honoured reports"):
+    with refusals_are_not_run("apply() fails, as kind-honored reports"):
         one, other, touched = twice(stage.subject.apply)
     if before != [value.array.tobytes() for value in given]:
         raise Failed("it changes its inputs, which other steps use too")
