@@ -215,7 +215,7 @@ BAD = [
     ('neighbors = "replace"\n', "", r"line 4 \(rows\): Rows.neighbors must be"),
     ('neighbors = "replace"', "neighbors = 3", r"line 4 \(rows\): Rows.neighbors must be"),
     ("center = true", 'center = "yes"', r"line 4 \(rows\): Rows.center must be True or False"),
-    ("center = true", "center = true", r"line 6 \(rows.center\): unknown key 'center'"),
+    ("center = true", "centre = true", r"line 6 \(rows.centre\): unknown key 'centre'"),  # a British reader
     ("center = true", "center = true\nnorm = 0", r"line 4 \(rows\): Rows.norm must be"),
     ("center = true", "center = true\nnorm = inf", r"line 4 \(rows\): Rows.norm must be"),
     ("center = true", "center = true\nnorm = {reff = 'a'}", r"line 7 \(rows.norm\): a table here must be a reference"),
