@@ -213,6 +213,11 @@ def _data(path: str, sql: str | None) -> Any:
 
     if sql is not None:
         return query(sql, path)
+    if not Path(path).exists():
+        raise DataError(
+            f"{path!r}: no such file. Nothing was charged. DATA is a .npy, .csv or .parquet file, or a directory of "
+            "Parquet files."
+        )
     if Path(path).suffix != ".npy":
         return path
     try:
