@@ -96,13 +96,23 @@ def _uninterrupted(work: Callable[[], None]) -> None:
     if threading.current_thread() is not threading.main_thread():
         work()
         return
-    thread = threading.Thread(target=work)
+    failures: list[BaseException] = []
+
+    def guarded() -> None:
+        try:
+            work()
+        except BaseException as error:  # raised below, in the thread that waits
+            failures.append(error)
+
+    thread = threading.Thread(target=guarded)
     try:
         thread.start()
     except RuntimeError:  # no new threads can start, as at interpreter shutdown
         work()
     else:
         thread.join()
+    if failures:
+        raise failures[0]
 
 
 @lru_cache

@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Barrier, Event
 from typing import Any
@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import dpframe as dp
 from dpframe.reading.process_state import (
+    SharedSetting,
     long_csv_cells,
     numba_log_silenced,
     one_blas_thread,
@@ -83,6 +84,16 @@ def test_the_last_of_overlapping_uses_restores_it(name: str) -> None:
     assert within == state()
     second.close()
     assert before == state()
+
+
+def test_a_setting_that_cannot_be_applied_says_so() -> None:
+    @contextmanager
+    def failing() -> Iterator[None]:
+        raise OSError("no such setting")
+        yield
+
+    with pytest.raises(OSError, match="no such setting"), SharedSetting(failing)():
+        pass
 
 
 def blocks(*events: Event, error: BaseException | None = None) -> Iterator[Any]:
