@@ -78,10 +78,15 @@ def test_result(name: str) -> None:
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_seeded_runs_give_the_same_bits(name: str) -> None:
-    loaded = dp.Result.load(GOLDEN / f"{name}.result.json")
-    again = dp.Plan.load(GOLDEN / f"{name}.plan.toml").run(data(name), insecure_seed=SEED)
-    assert EXPECTED[name]["fingerprint"] == again.fingerprint
+    """Of releases. What is derived from them is computed in floats, whose last bits depend on the version of NumPy."""
+    loaded, plan = dp.Result.load(GOLDEN / f"{name}.result.json"), dp.Plan.load(GOLDEN / f"{name}.plan.toml")
+    again = plan.run(data(name), insecure_seed=SEED)
     assert set(loaded) == set(again)
+    for step, value in loaded.items():
+        if step in plan.pricing.levels:
+            assert np.asarray(value).tobytes() == np.asarray(again[step]).tobytes()
+        else:
+            assert np.asarray(value) == pytest.approx(np.asarray(again[step]), rel=1e-12, abs=1e-12)
     other = dp.Plan.load(GOLDEN / f"{name}.plan.toml").run(data(name), insecure_seed=SEED + 1)
     assert loaded.fingerprint != other.fingerprint
 
