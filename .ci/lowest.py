@@ -1,4 +1,4 @@
-"""Print the lowest declared version of every dependency as constraints for pip: numpy>=2.2 becomes numpy==2.2.
+"""Print the lowest declared version of every dependency as constraints for pip: numpy>=2.0 becomes numpy==2.0.
 
 The declarations are those of dpframe, its plugins and the examples: what is needed to run and to test them. Extras for
 other work, ``dev`` and ``docs``, are left out. With ``--build``: what is needed to build them, and nothing else.

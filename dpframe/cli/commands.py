@@ -194,7 +194,7 @@ def _write(result: Result, output: Path) -> None:
     import numpy as np
 
     result.to_json(output / "result.json")
-    np.savez(output / "arrays.npz", allow_pickle=False, **dict(result))
+    np.savez(output / "arrays.npz", **dict(result))  # type: ignore[arg-type]
 
 
 def check(arguments: argparse.Namespace) -> None:

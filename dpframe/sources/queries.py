@@ -57,6 +57,7 @@ def query(sql: str, database: Any = None) -> Query:
 
 CONNECTION = ("duckdb", "DuckDBPyConnection")
 RELATION = ("duckdb", "DuckDBPyRelation")
+KNOWN = "DuckDB does not know the relation; is it still open?"
 
 
 def open_query(request: Query, columns: Declared, size: int) -> Opened:
@@ -88,7 +89,7 @@ def _connect(database: Any) -> Any:
 
 def open_relation(relation: Any, columns: Declared, size: int) -> Opened:
     """Open a relation; only the columns of the plan are queried."""
-    schema = attempt(lambda: (relation.columns, relation.types), "DuckDB does not know the relation; is it still open?")
+    schema = attempt(lambda: (relation.columns, relation.types), KNOWN)
     check_names(schema[0], columns, "the query")
     kinds = dict(zip(*schema, strict=True))
     folded = [name.casefold() for name in kinds]  # DuckDB ignores case
@@ -102,7 +103,7 @@ def open_relation(relation: Any, columns: Declared, size: int) -> Opened:
     if any(isinstance(column, Person) for column in columns):
         _check_order(relation)
     names = ", ".join(map(_quoted, (column.name for column in columns)))
-    chosen = attempt(partial(relation.project, names), "DuckDB cannot choose the columns of the query")
+    chosen = attempt(partial(relation.project, names), KNOWN)  # up to DuckDB 1.5 a closed one is noticed only here
 
     def batches(_: Meter) -> Iterator[Any]:
         stream = chosen.arrow(size)
@@ -114,7 +115,7 @@ def open_relation(relation: Any, columns: Declared, size: int) -> Opened:
 
 def _check_order(relation: Any) -> None:
     """Refuse a connection that may give rows in any order: the first rows of a person are those that count."""
-    asking = partial(relation.query, "people", "select current_setting('preserve_insertion_order')")
+    asking = partial(relation.query, "dpframe_rows", "select current_setting('preserve_insertion_order')")
     if not attempt(lambda: asking().fetchall()[0][0], "DuckDB does not say whether it keeps rows in order"):
         raise DataError(
             "with person= the order of the rows decides which of them count, and this connection does not keep it: "

@@ -84,7 +84,7 @@ class FrameLike:
         return TABLE
 
 
-class OwnSparse(sparse.csr_array[Any]):
+class OwnSparse(sparse.csr_array):
     """A sparse array from another module than scipy's."""
 
 

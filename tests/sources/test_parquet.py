@@ -44,9 +44,9 @@ print(pa.default_memory_pool().max_memory(), 1024 * (resource.getrusage(resource
 
 
 def test_a_long_file_needs_no_more_memory(tmp_path: Path) -> None:
-    """Three million rows in one row group, 144 MB of numbers and words: nearly nothing beyond what 0.2 million need."""
+    """Four million rows in one row group, 192 MB of numbers and words: nearly nothing beyond what 0.2 million need."""
     draws = np.random.default_rng(4)
-    long = 3_000_000
+    long = 4_000_000
     columns = {f"x{i}": draws.standard_normal(long) for i in range(5)}
     data = pa.table({**columns, "sex": pa.array(["F", "M", "?"]).take(pa.array(draws.integers(0, 3, long)))})
     paths = [
