@@ -23,6 +23,7 @@ from dpframe.accounting.scalar import ScalarAccountant
 from dpframe.losses import Gaussian, PrivacyLoss
 
 PRECISIONS = (128, 256, 512, 1024, 4096)
+SMALLEST = 5e-324
 
 
 @attrs.frozen
@@ -52,7 +53,14 @@ def gaussian_delta(mu_squared: Fraction, epsilon: float) -> float:
     """An upper bound, tight up to rounding, on the delta of a mu-Gaussian mechanism at this epsilon."""
     if mu_squared == 0:
         return 0.0
-    return _upper_float(_delta_ball(mu_squared, epsilon))
+    return SMALLEST if _negligible(mu_squared, epsilon) else _upper_float(_delta_ball(mu_squared, epsilon))
+
+
+def least_gaussian_delta(mu_squared: Fraction, epsilon: float) -> float:
+    """A lower bound, tight up to rounding, on the delta of a mu-Gaussian mechanism at this epsilon."""
+    if mu_squared == 0 or _negligible(mu_squared, epsilon):
+        return 0.0
+    return max(0.0, math.nextafter(float(_delta_ball(mu_squared, epsilon).lower()), -math.inf))
 
 
 @lru_cache(maxsize=4096)
@@ -81,6 +89,12 @@ def gaussian_epsilon(mu_squared: Fraction, delta: float) -> float:
         epsilon *= 1.0 + step
         step *= 2
     return epsilon
+
+
+def _negligible(mu_squared: Fraction, epsilon: float) -> bool:
+    """Whether epsilon/mu − mu/2 is above 40, so that delta ≤ Φ(−40) is below the smallest double."""
+    above = Fraction(epsilon) - mu_squared / 2
+    return above > 0 and above**2 > 1600 * mu_squared
 
 
 def _log_delta(mu_squared: Fraction, epsilon: float) -> float:

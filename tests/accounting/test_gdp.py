@@ -74,3 +74,8 @@ def test_composition_ignores_order_and_grows(mus: list[float], data: st.DataObje
     assert GDP.epsilon(losses, 1e-5) == GDP.epsilon(shuffled, 1e-5)
     assert GDP.epsilon(losses, 1e-5) >= GDP.epsilon(losses[:-1], 1e-5)
     assert GDP.epsilon(losses, 1e-5) <= GDP.epsilon(losses, 1e-6)
+
+
+@pytest.mark.parametrize("mu", [5e-324, 1e-200, 1e-12, 0.02])
+def test_a_delta_below_all_doubles_is_the_smallest(mu: float) -> None:
+    assert 5e-324 == GDP.delta([dp.losses.Gaussian(mu=mu)], 1.0)
