@@ -82,13 +82,29 @@ def gaussian_epsilon(mu_squared: Fraction, delta: float) -> float:
     half = float(mu_squared) / 2
     ceiling = half + 2 * math.sqrt(half * -log_delta) + 1e-300  # by concentrated differential privacy
     while excess(ceiling) > 0.0:  # possible only by rounding
-        ceiling *= 1.0 + 1e-9
+        ceiling *= 2.0
+    if excess(0.0) <= 0.0:  # delta(0) and delta differ by less than the rounding of their logarithms
+        return _bisected(mu_squared, delta, ceiling)
     epsilon = float(brentq(excess, 0.0, ceiling, xtol=1e-300, rtol=1e-14))
     step = 1e-15
     while gaussian_delta(mu_squared, epsilon) > delta:  # increase epsilon until it is certified
         epsilon *= 1.0 + step
         step *= 2
     return epsilon
+
+
+def _bisected(mu_squared: Fraction, delta: float, ceiling: float) -> float:
+    """An epsilon of at least the true one, by bisection; it is certified, and above 0, where it does not hold."""
+    low, high = 0.0, ceiling
+    while gaussian_delta(mu_squared, high) > delta:
+        low, high = high, 2.0 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        if gaussian_delta(mu_squared, middle) > delta:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def _negligible(mu_squared: Fraction, epsilon: float) -> bool:
