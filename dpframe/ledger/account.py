@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from dpframe import registry
 from dpframe.accounting import PureAccountant
 from dpframe.accounting.calibrate import largest_scale
 from dpframe.errors import BudgetExceeded, LedgerError, PlanError
@@ -18,6 +19,7 @@ from dpframe.ledger.ledger import Ledger
 from dpframe.ledger.store import Transaction
 from dpframe.losses import under_models
 from dpframe.plan import Plan
+from dpframe.plan.slack import law_errors, slack
 from dpframe.rounding import format_down, format_up
 from dpframe.run.result import Charge, Result
 from dpframe.spec.budget import Budget
@@ -97,6 +99,7 @@ class Account:
             raise LedgerError(f"{self.ledger.place} was exchanged for another one during the run. Nothing was charged.")
         accountant = now.filter.accountant
         cost = accountant.total(worst_case(plan.pricing.all_losses))
+        law_error = sum(map(Fraction, filter(None, law_errors(plan, plan.pricing.levels).values())), Fraction(0))
         total = now.total + cost
         if not now.filter.fits(total):
             return now, total, None
@@ -108,6 +111,9 @@ class Account:
             },
             "cost": str(cost),
             "epsilon": now.filter.epsilon(total),
+            "computed_by": registry.provider_label("accountant", accountant.name),
+            "law_error": str(law_error),
+            "law_errors": str(now.law_error + law_error),
             "total": str(total),
             "runs": now.runs + 1,
             "modelled": now.modelled + rests_on_a_model(plan.pricing.all_losses),
@@ -136,7 +142,12 @@ class Account:
     def _outcome(self, kind: str, charge: Charge, content: dict[str, Any]) -> Charge:
         with self.ledger.journal.writing() as transaction:
             now = self.ledger.journal.dataset(transaction, charge.dataset)
-            sums = {"total": str(now.total), "runs": now.runs, "modelled": now.modelled}
+            sums = {
+                "total": str(now.total),
+                "law_errors": str(now.law_error),
+                "runs": now.runs,
+                "modelled": now.modelled,
+            }
             state = {"run": charge.run, **content, **sums}
             entry = self.ledger.journal.append(transaction, dataset=now.name, kind=kind, content=state, timed=False)
         return self._charge(entry, charge.entry)
@@ -153,6 +164,7 @@ class Account:
             spent=limit.spent(total),
             remaining=limit.remaining(total),
             caveat=caveat(state["modelled"], state["runs"]),
+            slack=slack(limit.budget.epsilon, float(Fraction(state["law_errors"]))),
         )
 
 

@@ -13,6 +13,7 @@ from dpframe.display.exportable import Exportable
 from dpframe.errors import LedgerError, PlanError
 from dpframe.ledger.chain import Entry
 from dpframe.ledger.filters import ACCOUNTANTS, Filter
+from dpframe.plan.slack import slack
 from dpframe.spec.budget import NOT_WORST_CASE, Budget
 from dpframe.spec.rows import MAX_CONTRIBUTIONS, NEIGHBORS, Rows
 
@@ -60,6 +61,7 @@ class Dataset(Exportable):
         runs: the number of runs charged.
         modelled: the number of those with releases that are private under a model only; no figure here includes these.
         total: the exact sum of the costs of all runs, in the additive measure of the accountant.
+        law_error: the exact sum of the law errors of all runs that recorded one.
         entry: the number of its last entry.
         filter: the privacy filter that decides whether a run still fits.
     """
@@ -71,6 +73,7 @@ class Dataset(Exportable):
     runs: int
     modelled: int
     total: Fraction
+    law_error: Fraction
     entry: int
     _filter: Filter = attrs.field(alias="filter")
 
@@ -92,6 +95,7 @@ class Dataset(Exportable):
                 runs=state["runs"],
                 modelled=state["modelled"],
                 total=Fraction(state["total"]),
+                law_error=Fraction(state.get("law_errors", 0)),  # entries of version 0.1.0 lack it
                 entry=last.number,
                 filter=Filter(
                     budget=Budget(**fixed["budget"]),
@@ -136,6 +140,14 @@ class Dataset(Exportable):
         return self._filter.remaining(self.total)
 
     @property
+    def slack(self) -> float:
+        """The numerical slack of all runs in delta: by how much floating-point releases may raise it.
+
+        That of the budget's guarantee, whose epsilon is above those of single runs (:mod:`dpframe.plan.slack`).
+        """
+        return slack(self.budget.epsilon, float(self.law_error))
+
+    @property
     def caveat(self) -> str:
         """A warning that all runs together have no worst-case guarantee, because some have none; empty where all do."""
         return caveat(self.modelled, self.runs)
@@ -151,7 +163,7 @@ class Dataset(Exportable):
         Args:
             other: another data set.
         """
-        state = {field: getattr(other, field) for field in ("runs", "modelled", "total", "entry")}
+        state = {field: getattr(other, field) for field in ("runs", "modelled", "total", "law_error", "entry")}
         return attrs.evolve(self, **state) == other
 
     def check_rows(self, rows: Rows) -> None:
@@ -183,6 +195,7 @@ class Dataset(Exportable):
             "runs": self.runs,
             "modelled": self.modelled,
             **({"caveat": self.caveat} if self.caveat else {}),
+            **({"slack": self.slack} if self.law_error else {}),
             "spent": attrs.asdict(self.spent),
             "remaining": attrs.asdict(self.remaining),
             "left": self.left,

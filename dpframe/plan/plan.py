@@ -46,7 +46,7 @@ class Plan:
     Guarantee:
         A run is (budget.epsilon, budget.delta)-differentially private under ``rows.neighbors``: the composed loss of
         its releases, as computed by the accountant, is at most the budget, and everything else is post-processing.
-        Where a release is graded "floating" this holds in exact arithmetic, with a slack that reports estimate.
+        Where a release is graded "floating" this holds in exact arithmetic, with a slack that reports state.
         Where a release rests on an accepted model, all of this holds for data drawn from that model only; there is no
         worst-case guarantee then, and the statement, the result and ``spent`` say so.
     """

@@ -14,6 +14,7 @@ from dpframe.accounting.calibrate import largest_scale
 from dpframe.errors import BudgetExceeded, PlanError
 from dpframe.interfaces import Accountant
 from dpframe.losses import PrivacyLoss, under_models
+from dpframe.plan.slack import check_slack
 from dpframe.spec.budget import Budget, spent_by
 from dpframe.spec.models import check_accepted
 
@@ -83,7 +84,7 @@ def priced(plan: Plan) -> Pricing:
 
 
 def check_levels(plan: Plan, levels: Mapping[str, float]) -> None:
-    """Raise PlanError where a mechanism cannot run at its level.
+    """Raise PlanError where a mechanism cannot run at its level, or the numerical slack of all is too large.
 
     Args:
         plan: the plan.
@@ -92,6 +93,7 @@ def check_levels(plan: Plan, levels: Mapping[str, float]) -> None:
     for step, mechanism in plan.releases:
         with step.naming():
             mechanism.check_level(plan.rows, levels[step.name])
+    check_slack(plan, levels)
 
 
 def _check_supported(chosen: Accountant, step: str, losses: tuple[PrivacyLoss, ...]) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from dpframe.display.printable import NOT_PRIVATE
 from dpframe.display.tables import heading, pairs, sentence, table
 from dpframe.rounding import format_down, format_up
+from dpframe.run.wording import slack_of_runs
 from dpframe.spec.budget import NOT_WORST_CASE
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def _charged(charge: Charge) -> list[RenderableType]:
         f"delta={format_up(charge.budget.delta)}, over all runs",
         "Still fits": f"a plan of up to epsilon={format_down(charge.remaining.epsilon)} at the same delta",
         **({"Besides": sentence(charge.caveat)} if charge.caveat else {}),
+        **({"Numerics": slack_of_runs(charge.slack)} if charge.slack else {}),
         "Head": charge.head,
     }
     return [heading("Where it was charged"), pairs(labeled), Text()]

@@ -74,6 +74,7 @@ class Charge(Exportable):
         spent: what all runs so far have spent, this one included.
         remaining: the largest budget, at the same delta, of a plan that would still fit.
         caveat: a warning where some runs rest on a model of the data, which none of these figures includes; else empty.
+        slack: the numerical slack of all runs in delta, which none of these figures includes either.
     """
 
     dataset: str
@@ -84,6 +85,7 @@ class Charge(Exportable):
     spent: Budget
     remaining: Budget
     caveat: str = ""
+    slack: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """The charge as plain data."""

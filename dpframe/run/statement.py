@@ -13,6 +13,7 @@ from dpframe.display.exportable import Exportable
 from dpframe.interfaces import Accountant, Mechanism
 from dpframe.kinds import Kind
 from dpframe.losses import under_models
+from dpframe.plan.slack import law_errors, slack
 from dpframe.rounding import format_up
 from dpframe.run import wording
 from dpframe.spec.budget import NOT_WORST_CASE, Budget, ModelBudget
@@ -40,7 +41,7 @@ class Line:
         level: the level at which a release runs; None for a derived step.
         losses: its privacy losses, as text.
         noise: the noise scales, where they are known.
-        slack: the estimated slack of floating-point arithmetic in delta; None where the dimension is not known.
+        slack: its part of the numerical slack of the plan in delta; None where the dimension is not known.
         epsilon_alone: the epsilon of this release on its own, at the plan's delta.
         epsilon_so_far: the epsilon of all releases up to this one, at the plan's delta.
     """
@@ -176,7 +177,7 @@ def _accountants(plan: Plan, composer: Accountant) -> dict[str, float]:
 
 
 def _lines(plan: Plan) -> tuple[Line, ...]:
-    composer = accountant(plan.accountant)
+    composer, errors = accountant(plan.accountant), law_errors(plan, plan.pricing.levels)
     so_far: list[Any] = []
     lines: list[Line] = []
     for step in plan.steps:
@@ -201,7 +202,7 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
                 level=level,
                 losses=tuple(map(str, losses)),
                 noise=_noise(plan, step.action, level),
-                slack=_slack(plan, step.action, level),
+                slack=None if (error := errors[step.name]) is None else slack(plan.budget.epsilon, error),
                 epsilon_alone=alone,
                 epsilon_so_far=composer.epsilon(so_far, plan.budget.delta),
             )
@@ -216,13 +217,6 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
             )
         lines.append(line)
     return tuple(lines)
-
-
-def _slack(plan: Plan, mechanism: Mechanism, level: float) -> float | None:
-    """The slack of a mechanism in delta; None where it depends on a dimension that is not known yet."""
-    if type(mechanism).slack is Mechanism.slack:
-        return 0.0
-    return None if plan.rows.dim is None else mechanism.slack(plan.rows, level)
 
 
 def _noise(plan: Plan, mechanism: Mechanism, level: float) -> dict[str, float]:

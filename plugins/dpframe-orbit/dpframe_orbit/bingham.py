@@ -24,8 +24,8 @@ class Bingham(dp.Mechanism):
     the complement rows are no longer than before. The error of the eigenvalue solver is part of the spread.
 
     Each draw is exact, by rejection from an angular central Gaussian envelope; it is computed in floats, and rounded to
-    a public grid before anything else is computed from it; `slack` estimates the cost. The number of proposals depends
-    on the data.
+    a public grid before anything else is computed from it; `law_error` estimates how far that moves its law. The number
+    of proposals depends on the data.
 
     Args:
         k: the number of directions. For more than one, the joint draw of ``orbit`` is closer to the truth.
@@ -62,9 +62,6 @@ class Bingham(dp.Mechanism):
         if rows.dim is not None and self.k > rows.dim:
             raise dp.PlanError(f"k={self.k} is more than the {rows.dim} coordinates of the rows.")
 
-    def check_level(self, rows: dp.Rows, level: float) -> None:
-        grid.check_slack(self, rows, level)
-
     def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss | tuple[dp.PrivacyLoss, ...]:
         each = dp.losses.BoundedRange(epsilon=level / self.k)
         return each if self.k == 1 else (each,) * self.k
@@ -82,8 +79,8 @@ class Bingham(dp.Mechanism):
             released = np.column_stack([released, on_grid])
         return dp.Subspace(_orthonormal(released), axes=data.rows.axes)
 
-    def slack(self, rows: dp.Rows, level: float) -> float:
-        return grid.slack(self.k * rows.known_dim, self.bits, level)
+    def law_error(self, rows: dp.Rows, level: float) -> float:
+        return grid.law_error(self.k * rows.known_dim, rows.known_dim, self.bits)
 
     def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
         """How far the score vᵀMv falls below its maximum, per two real dimensions, to first order."""
