@@ -44,8 +44,10 @@ class Statistic(ABC):
     """A function of the rows: exact integers that add up over any partition of the data."""
 
     name: ClassVar[str]
-    clips: ClassVar[bool] = True
-    """Whether rows are first scaled down to ``Rows.norm``; a norm that a step releases must then be known."""
+    sees: ClassVar[Literal["mapped", "placed", "clipped"]] = "clipped"
+    """Which rows it is computed from: "mapped" (columns on [-1, 1]), "placed" (then taken about ``Rows.about`` and
+    divided by ``Rows.scale``) or "clipped" (then scaled down to ``Rows.norm``). Released parts of the promise that it
+    depends on must be known before it is read."""
 
     @abstractmethod
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:

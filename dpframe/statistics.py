@@ -20,8 +20,9 @@ from dpframe.lattice import FloatArray, IntArray
 from dpframe.reading.chunk import Chunk
 from dpframe.sensitivity import Sensitivity
 from dpframe.spec.columns import Column
+from dpframe.spec.placement import NORM_LIMIT
 from dpframe.spec.refs import input, shape_of
-from dpframe.spec.rows import NORM_LIMIT, Rows
+from dpframe.spec.rows import Rows
 
 if TYPE_CHECKING:
     from dpframe.reading.exact_sum import ExactSum
@@ -163,7 +164,7 @@ class NormHistogram(Statistic):
     """
 
     name = "norm-histogram"
-    clips = False
+    sees = "placed"
 
     edges: tuple[float, ...] = attrs.field(converter=validators.as_tuple, validator=_check_edges)
 
@@ -201,7 +202,7 @@ class ColumnHistogram(Statistic):
     """
 
     name = "column-histogram"
-    clips = False
+    sees = "mapped"
 
     column: str | int
     edges: tuple[float, ...] = attrs.field(converter=validators.as_tuple, validator=_check_edges)

@@ -17,7 +17,8 @@ from dpframe.lattice import IntArray
 from dpframe.losses import BoundedRange, PrivacyLoss
 from dpframe.noise import Random
 from dpframe.reading.private_data import PrivateData
-from dpframe.spec.rows import NORM_LIMIT, Rows
+from dpframe.spec.placement import NORM_LIMIT
+from dpframe.spec.rows import Rows
 from dpframe.statistics import ColumnHistogram, NormHistogram
 
 DENOMINATOR = 1_000_000  # a quantile is rounded to a fraction with at most this denominator: costs become integers

@@ -11,14 +11,15 @@ import attrs
 
 from dpframe import validators
 from dpframe.errors import PlanError
-from dpframe.interfaces import Mechanism, PostProcessor, Recipe, Statistic
-from dpframe.kinds import Kind, Scalar
+from dpframe.interfaces import Mechanism, PostProcessor, Recipe
+from dpframe.kinds import Kind
 from dpframe.losses import ModelBased, PrivacyLoss
 from dpframe.plan.pricing import Pricing, check_levels, priced
-from dpframe.plan.schedule import Pass, needs, passes, schedule
+from dpframe.plan.schedule import Pass, needed_of, needs, passes, schedule
 from dpframe.plan.steps import Step
 from dpframe.spec.budget import Budget
 from dpframe.spec.models import Model, as_models
+from dpframe.spec.placement import KINDS
 from dpframe.spec.refs import Shape, check_kinds, references, with_shapes
 from dpframe.spec.rows import Rows
 from dpframe.spec.scenario import Scenario
@@ -28,6 +29,15 @@ if TYPE_CHECKING:
     from dpframe.run.explain import Explanation
     from dpframe.run.progress import Progress
     from dpframe.run.result import Result
+
+
+def _check_released(parts: Mapping[str, str], described: str, known: Mapping[str, type[Kind]]) -> None:
+    """Raise PlanError unless earlier steps release these parts of the promise, each of its kind."""
+    for part, name in parts.items():
+        if name not in known:
+            raise PlanError(f"{described} sees rows whose {part} is {name!r}, but no earlier step has that name.")
+        if not issubclass(known[name], KINDS[part]):
+            raise PlanError(f"the {part} of rows must be {KINDS[part].title}, but {name!r} gives {known[name].title}.")
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -96,9 +106,10 @@ class Plan:
             assert not isinstance(action, Recipe)  # recipes are expanded
             statistics = action.reads() if isinstance(action, Mechanism) else ()
             with step.naming():
+                rows = self.rows_of(step)
                 for part in (action, *statistics):
-                    part.check(self.rows)
-            shapes[step.name] = action.output_shape(self.rows)
+                    part.check(rows)
+            shapes[step.name] = action.output_shape(rows)
 
     @cached_property
     def kinds(self) -> dict[str, type[Kind]]:
@@ -109,21 +120,25 @@ class Plan:
             if isinstance(step.action, Mechanism):
                 for statistic in step.action.reads():
                     check_kinds(statistic, described, known)
-                    self._check_norm(statistic, described, known)
+                    _check_released(needed_of(self.rows_of(step), statistic), described, known)
                 check_kinds(step.action, described, known)
-                known[step.name] = step.action.output(self.rows)
+                known[step.name] = step.action.output(self.rows_of(step))
             elif isinstance(step.action, PostProcessor):
                 known[step.name] = step.action.output(check_kinds(step.action, described, known))
         return known
 
-    def _check_norm(self, statistic: Statistic, described: str, known: Mapping[str, type[Kind]]) -> None:
-        name = self.rows.released_norm
-        if name is None or not statistic.clips:
-            return
-        if name not in known:
-            raise PlanError(f"{described} scales rows down to {name!r}, but no earlier step has that name.")
-        if not issubclass(known[name], Scalar):
-            raise PlanError(f"Rows.norm must be a number, but {name!r} gives {known[name].title}.")
+    def rows_of(self, step: Step) -> Rows:
+        """The promise about the rows that a step sees.
+
+        Args:
+            step: one of the steps.
+        """
+        return self.rows.placed(step.rows)
+
+    @property
+    def same_public_rows(self) -> bool:
+        """Whether all steps see the same rows, with a public norm, center and scales: formulas for errors need it."""
+        return not self.rows.released and all(step.rows is None for step in self.steps)
 
     @property
     def releases(self) -> list[tuple[Step, Mechanism]]:
@@ -161,7 +176,8 @@ class Plan:
         for step in self.steps:
             losses = self.pricing.losses.get(step.name, ())
             reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
-            sources = {*references(step.action), *(name for statistic in reads for name in needs(statistic, self.rows))}
+            rows = self.rows_of(step)
+            sources = {*references(step.action), *(name for statistic in reads for name in needs(statistic, rows))}
             if sources & modeled or any(isinstance(loss, ModelBased) for loss in losses):
                 modeled.add(step.name)
         return frozenset(modeled)
@@ -184,7 +200,7 @@ class Plan:
         """
         losses = {}
         for step, mechanism in self.releases:
-            loss = mechanism.loss(self.rows, levels[step.name])
+            loss = mechanism.loss(self.rows_of(step), levels[step.name])
             losses[step.name] = loss if isinstance(loss, tuple) else (loss,)
         return losses
 
@@ -213,14 +229,14 @@ class Plan:
         """
         return self if self.rows.dim == dim else self._with_rows(self.rows.bind(dim), self.declared)
 
-    def with_released_norm(self, values: Mapping[str, Kind]) -> Plan:
-        """The same plan with the released norm, where one of its steps releases it; recipes are not expanded again.
+    def with_released(self, values: Mapping[str, Kind]) -> Plan:
+        """The same plan with the norm, center and scales that its steps release; recipes are not expanded again.
 
         Args:
             values: the results so far, by step.
         """
-        rows = self.rows.with_released_norm(values)
-        return self if rows is self.rows else self._with_rows(rows, self.steps)
+        rows, steps = self.rows.with_released(values), tuple(step.with_released(values) for step in self.steps)
+        return self if (rows, steps) == (self.rows, self.steps) else self._with_rows(rows, steps)
 
     def _with_rows(self, rows: Rows, declared: tuple[Step, ...]) -> Plan:
         """The same plan for rows of which more is known, checked again.

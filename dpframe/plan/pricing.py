@@ -91,7 +91,7 @@ def check_levels(plan: Plan, levels: Mapping[str, float]) -> None:
     """
     for step, mechanism in plan.releases:
         with step.naming():
-            mechanism.check_level(plan.rows, levels[step.name])
+            mechanism.check_level(plan.rows_of(step), levels[step.name])
 
 
 def _check_supported(chosen: Accountant, step: str, losses: tuple[PrivacyLoss, ...]) -> None:

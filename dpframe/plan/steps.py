@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,8 +11,11 @@ import attrs
 from dpframe import registry, validators
 from dpframe.errors import PlanError
 from dpframe.interfaces import Mechanism, PostProcessor, Recipe
+from dpframe.spec import placement
+from dpframe.spec.placement import Placement, as_placement
 
 if TYPE_CHECKING:
+    from dpframe.kinds import Kind
     from dpframe.spec.budget import Budget
     from dpframe.spec.rows import Rows
     from dpframe.spec.scenario import Scenario
@@ -25,7 +28,16 @@ def _check_action(owner: object, attribute: attrs.Attribute[Any], value: Any) ->
         raise validators.refuse(owner, "action", "a mechanism, recipe or post-processor", value)
 
 
-@attrs.frozen(kw_only=True)
+def _check_placement(owner: Step, attribute: attrs.Attribute[Any], value: Any) -> None:
+    if value is None:
+        return
+    if not isinstance(value, Placement):
+        raise validators.refuse(owner, "rows", "a dictionary of about, scale and norm", value)
+    if not isinstance(owner.action, Mechanism):
+        raise PlanError(f"step {owner.name!r}: only a release of one round sees rows; leave rows= out.")
+
+
+@attrs.frozen(kw_only=True, repr=False)
 class Step:
     """One named step: a mechanism with its share of the budget, a recipe of such steps, or a post-processor.
 
@@ -34,6 +46,7 @@ class Step:
         action: the mechanism, recipe or post-processor.
         weight: a release without a fixed level runs at level weight · t, with one t solved for the whole plan.
         level: a fixed level instead, in the mechanism's unit.
+        rows: the center, scales and norm of the rows that a release sees, where they are not those of the plan.
     """
 
     name: str = attrs.field(validator=validators.identifier)
@@ -44,6 +57,13 @@ class Step:
         converter=validators.as_float,
         validator=attrs.validators.optional(validators.number(above=0.0)),
     )
+    rows: Placement | None = attrs.field(default=None, converter=as_placement, validator=_check_placement)
+
+    def __repr__(self) -> str:
+        """All fields, but rows only where it is given: recorded hashes of plans rest on this text."""
+        fields = {field.name: getattr(self, field.name) for field in attrs.fields(Step)}
+        shown = {name: each for name, each in fields.items() if each is not None or name != "rows"}
+        return f"Step({', '.join(f'{name}={each!r}' for name, each in shown.items())})"
 
     def expanded(self, rows: Rows, budget: Budget, scenario: Scenario | None) -> tuple[Step, ...]:
         """The steps that a recipe expands to; any other step as it is.
@@ -62,6 +82,16 @@ class Step:
         inner = settled.steps(self.name, self.weight)
         return tuple(part for step in inner for part in step.expanded(rows, budget, scenario))
 
+    def with_released(self, values: Mapping[str, Kind]) -> Step:
+        """The same step with the parts of its rows that are among the values.
+
+        Args:
+            values: the results so far, by step.
+        """
+        if self.rows is None:
+            return self
+        return attrs.evolve(self, rows=attrs.evolve(self.rows, **placement.released(self.rows, values)))
+
     def level_at(self, scale: float) -> float:
         """The fixed level of the step, or else weight · scale.
 
@@ -79,7 +109,15 @@ class Step:
             raise PlanError(f"step {self.name!r}: {error}") from None
 
 
-def release(name: str, mechanism: str, *, weight: float = 1.0, level: float | None = None, **parameters: Any) -> Step:
+def release(
+    name: str,
+    mechanism: str,
+    *,
+    weight: float = 1.0,
+    level: float | None = None,
+    rows: dict[str, Any] | None = None,
+    **parameters: Any,
+) -> Step:
     """A step that releases a result and costs budget.
 
     Args:
@@ -87,9 +125,12 @@ def release(name: str, mechanism: str, *, weight: float = 1.0, level: float | No
         mechanism: the name of an installed mechanism or recipe, such as "gaussian".
         weight: its share: releases without a fixed level run at level weight · t, with one t solved from the budget.
         level: a fixed level instead of a share, in the mechanism's unit.
+        rows: what this step sees instead of the plan's rows: ``about=``, ``scale=`` and ``norm=`` of `dp.Rows`, such as
+            ``{"about": dp.ref("center"), "norm": dp.ref("radius")}``.
         parameters: the parameters of the mechanism.
     """
-    return Step(name=name, action=_build(registry.mechanism(mechanism), name, parameters), weight=weight, level=level)
+    action = _build(registry.mechanism(mechanism), name, parameters)
+    return Step(name=name, action=action, weight=weight, level=level, rows=rows)
 
 
 def derive(name: str, postprocessor: str, **parameters: Any) -> Step:

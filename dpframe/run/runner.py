@@ -81,9 +81,9 @@ def _run(
             charge = _recorded(charge, partial(account.failed, charge, error.step))
             error.add_note(f"Charged to data set {charge.dataset!r}, entry {charge.entry}. Head: {charge.head}")
         raise
-    if plan.rows.released_norm is not None:
+    if plan.rows.released or any(step.rows is not None for step in plan.steps):
         with suppress(Exception):  # the values are charged: return them, if need be without the noise scales
-            scaled = statement(plan.with_released_norm(values), content_hash).lines
+            scaled = statement(plan.with_released(values), content_hash).lines
             stated = attrs.evolve(stated, lines=tuple(map(_with_guarantee_of, stated.lines, scaled)))
     records = {
         step.name: Record(name=step.name, value=values[step.name], line=stated.line(step.name)) for step in plan.steps
@@ -164,7 +164,7 @@ def read(
         values: the results of earlier passes, by step.
         reporter: receives the progress.
     """
-    rows, wanted = plan.rows.with_released_norm(values), due.statistics(values)
+    rows, wanted = plan.rows.with_released(values), due.statistics(plan.rows, values)
     for statistic in wanted:
         _check_again(statistic, rows)
     if not wanted:
@@ -200,7 +200,8 @@ def act(plan: Plan, step: Step, data: PrivateData, values: Mapping[str, Kind], r
     with np.errstate(all="ignore"):  # whether NumPy warns or raises would depend on the data
         if isinstance(action, Mechanism):
             level = plan.pricing.levels[step.name]
-            value = action.release(data.only(statistics_of(step, values)), level, random.child(step.name))
+            handed = data.handed(plan.rows_of(step).with_released(values), dict(statistics_of(step, plan.rows, values)))
+            value = action.release(handed, level, random.child(step.name))
         else:
             assert isinstance(action, PostProcessor)
             value = action.apply()

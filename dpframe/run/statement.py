@@ -14,8 +14,10 @@ from dpframe.kinds import Kind
 from dpframe.losses import under_models
 from dpframe.rounding import format_up
 from dpframe.run import wording
+from dpframe.spec import placement
 from dpframe.spec.budget import NOT_WORST_CASE, Budget, ModelBudget
 from dpframe.spec.refs import Ref, references
+from dpframe.spec.rows import Rows
 
 if TYPE_CHECKING:
     from dpframe.plan import Plan
@@ -181,7 +183,7 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
             "action": step.action.name,
             "parameters": _parameters(step),
             "kind": plan.kinds[step.name].title,
-            "of": references(step.action),
+            "of": (*references(step.action), *(() if step.rows is None else placement.references(step.rows).values())),
             "passes": plan.passes[step.name],
         }
         if isinstance(step.action, Mechanism):
@@ -196,8 +198,8 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
                 unit=step.action.unit,
                 level=level,
                 losses=tuple(map(str, losses)),
-                noise=_noise(plan, step.action, level),
-                slack=_slack(plan, step.action, level),
+                noise=_noise(plan.rows_of(step), step.action, level),
+                slack=_slack(plan.rows_of(step), step.action, level),
                 epsilon_alone=alone,
                 epsilon_so_far=composer.epsilon(so_far, plan.budget.delta),
             )
@@ -214,16 +216,16 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def _slack(plan: Plan, mechanism: Mechanism, level: float) -> float | None:
+def _slack(rows: Rows, mechanism: Mechanism, level: float) -> float | None:
     """The slack of a mechanism in delta; None where it depends on a dimension that is not known yet."""
     if type(mechanism).slack is Mechanism.slack:
         return 0.0
-    return None if plan.rows.dim is None else mechanism.slack(plan.rows, level)
+    return None if rows.dim is None else mechanism.slack(rows, level)
 
 
-def _noise(plan: Plan, mechanism: Mechanism, level: float) -> dict[str, float]:
-    known = plan.rows.dim is not None and plan.rows.released_norm is None
-    return dict(mechanism.noise(plan.rows, level)) if known else {}
+def _noise(rows: Rows, mechanism: Mechanism, level: float) -> dict[str, float]:
+    known = rows.dim is not None and not rows.released
+    return dict(mechanism.noise(rows, level)) if known else {}
 
 
 def _parameters(step: Step) -> dict[str, str]:

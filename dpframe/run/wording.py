@@ -43,9 +43,20 @@ def row_map(rows: Rows) -> str:
     """How rows are mapped before anything is computed from them."""
     cells = "" if rows.columns is None else "cells clipped to public ranges and mapped to [-1, 1]; "
     centered = "; a constant coordinate is added, so that results can be centered" if rows.center else ""
-    released = rows.released_norm
-    length = f"length {rows.length:.6g}" if released is None else f"the length that {released!r} releases"
-    return f"{cells}longer rows scaled down to {length}{centered}"
+    released = rows.released
+    about = "" if rows.about is None else f"taken about {_point(released, 'about', 'a public center')}; "
+    scale = "" if rows.scale is None else f"divided by {_point(released, 'scale', 'public scales')}; "
+    if "norm" in released:
+        length = f"longer rows scaled down to the length that {released['norm']!r} releases"
+    elif rows.norm is None and released:
+        length = "none can be longer than the ranges allow"
+    else:
+        length = f"longer rows scaled down to length {rows.length:.6g}"
+    return f"{cells}{about}{scale}{length}{centered}"
+
+
+def _point(released: dict[str, str], part: str, public: str) -> str:
+    return f"what {released[part]!r} releases" if part in released else public
 
 
 def when_it_holds(plan: Plan, step: Step) -> str:
