@@ -163,6 +163,26 @@ class AugmentedMoment(Kind):
 
 
 @attrs.frozen(eq=False, slots=False)
+class AugmentedSum(Kind):
+    """The sum of rows whose last coordinate is constant; it contains the count and the mean.
+
+    Args:
+        constant: the constant coordinate, in the units of the other coordinates.
+    """
+
+    title = "an augmented sum"
+
+    constant: float = attrs.field(kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.array.ndim != 1 or len(self.array) < 2 or self.array.dtype.kind != "f":
+            raise self._refused("one row of numbers, at least two")
+        if not (validators.is_finite(self.constant) and self.constant > 0):
+            raise self._refused("a positive constant")
+
+
+@attrs.frozen(eq=False, slots=False)
 class Spectrum(Kind):
     """Eigenvalues in descending order, none of them negative."""
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from dpframe import lattice, sensitivity, validators
 from dpframe.errors import PlanError
 from dpframe.interfaces import Statistic
-from dpframe.kinds import AugmentedMoment, Radii, Subspace, SymmetricMatrix
+from dpframe.kinds import AugmentedMoment, AugmentedSum, Radii, Subspace, SymmetricMatrix
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.reading.chunk import Chunk
 from dpframe.sensitivity import Sensitivity
@@ -62,6 +62,36 @@ class Moment(Statistic):
         if rows.center:
             return AugmentedMoment(array, axes=rows.axes, constant=rows.constant * rows.step)
         return SymmetricMatrix(array, axes=rows.axes)
+
+
+@attrs.frozen(kw_only=True)
+class RowSum(Statistic):
+    """The sum Σ [q, c] of the lattice rows and of a constant c per row, which gives the mean and the count.
+
+    Rows are taken about the middle of their ranges, whatever ``Rows.about`` says: a center is found with it.
+    """
+
+    name = "row-sum"
+    sees = "mapped"
+
+    constant: ClassVar[int] = lattice.RADIUS // 2
+    """c, in lattice steps. A larger one makes the count more precise, and the sums less."""
+
+    def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
+        """See :func:`dpframe.sensitivity.augmented_sum`."""
+        return {"sum": sensitivity.augmented_sum(rows, self.constant)}
+
+    def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
+        """The sum of these rows; a row that contributes nothing has no constant."""
+        integers = chunk.integers()[:, : chunk.rows.known_dim]
+        counted = np.isfinite(chunk.values).all(axis=1).sum()
+        return {"sum": np.append(integers.sum(axis=0), self.constant * counted).astype(np.int64)}
+
+    @classmethod
+    def value(cls, noisy: IntArray, rows: Rows) -> AugmentedSum:
+        """A noisy sum in the units of the rows: post-processing."""
+        mapped = rows.unplaced
+        return AugmentedSum(noisy * mapped.step, axes=mapped.axes, constant=cls.constant * mapped.step)
 
 
 @attrs.frozen(kw_only=True, slots=False)

@@ -97,8 +97,8 @@ def _run(
 
 
 def _with_guarantee_of(planned: Line, scaled: Line) -> Line:
-    """The line with its noise scales and the planned guarantee, which may rest on how the norm was released."""
-    return attrs.evolve(scaled, guarantee=planned.guarantee)
+    """The line with its noise scales; its references and its guarantee, which may rest on them, are as planned."""
+    return attrs.evolve(scaled, guarantee=planned.guarantee, of=planned.of)
 
 
 def _account(ledger: Any, dataset: str | None, insecure_seed: int | None) -> Account:
