@@ -11,7 +11,7 @@ from dpframe.ledger import Ledger
 
 
 def add_commands(parser: argparse.ArgumentParser) -> None:
-    """Declare create, show, history and verify."""
+    """Declare create, show, history, verify, record and repair."""
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     def add(name: str, command: Any, text: str) -> argparse.ArgumentParser:
@@ -49,6 +49,11 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     verify.add_argument(
         "--head", metavar="HASH", help="the head (hash of the last entry) noted earlier, to detect missing entries"
     )
+    verify.add_argument("--result", metavar="FILE", help="a result.json that must be what this ledger recorded")
+    record = add("record", _record, "record the outcome of a run that could not be recorded when it ended")
+    record.add_argument("result", metavar="RESULT", help="the result.json of the run")
+    repair = add("repair", _repair, "declare that the last entry was written with a wrong clock, in the future")
+    repair.add_argument("--note", metavar="TEXT", help="what happened, for those who read the history")
 
 
 def add_key(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +78,8 @@ def _key(path: Path | None) -> bytes | None:
 
 
 def _create(arguments: argparse.Namespace) -> None:
-    from dpframe.ledger.dataset import check_name, terms
+    from dpframe.ledger.dataset import terms
+    from dpframe.ledger.names import check_name
     from dpframe.spec.budget import Budget
 
     budget = Budget(epsilon=arguments.epsilon, delta=arguments.delta)
@@ -101,7 +107,27 @@ def _history(arguments: argparse.Namespace) -> None:
 
 
 def _verify(arguments: argparse.Namespace) -> None:
-    _print(opened(arguments.ledger, arguments.key_file).verify(head=arguments.head), arguments)
+    from dpframe.run.result import Result
+
+    result = None if arguments.result is None else Result.load(arguments.result)
+    _print(opened(arguments.ledger, arguments.key_file).verify(head=arguments.head, result=result), arguments)
+
+
+def _record(arguments: argparse.Namespace) -> None:
+    from dpframe.run.result import Result
+
+    recorded = opened(arguments.ledger, arguments.key_file).record(Result.load(arguments.result))
+    assert recorded.charge is not None
+    if arguments.json:
+        print(recorded.charge.to_json())
+    else:
+        print(f"recorded for data set {recorded.charge.dataset!r}; note the head: {recorded.charge.head}")
+
+
+def _repair(arguments: argparse.Namespace) -> None:
+    ledger = opened(arguments.ledger, arguments.key_file)
+    ledger.repair(note=arguments.note)
+    _print(ledger.history(), arguments)
 
 
 def _print(shown: Any, arguments: argparse.Namespace) -> None:
