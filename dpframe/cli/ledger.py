@@ -125,9 +125,10 @@ def _record(arguments: argparse.Namespace) -> None:
 
 
 def _repair(arguments: argparse.Namespace) -> None:
-    ledger = opened(arguments.ledger, arguments.key_file)
-    ledger.repair(note=arguments.note)
-    _print(ledger.history(), arguments)
+    from dpframe.ledger.render import History
+
+    entry = opened(arguments.ledger, arguments.key_file).repair(note=arguments.note)
+    _print(History(entries=(entry,)), arguments)
 
 
 def _print(shown: Any, arguments: argparse.Namespace) -> None:

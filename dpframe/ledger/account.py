@@ -17,7 +17,8 @@ from dpframe.ledger.dataset import Dataset
 from dpframe.ledger.details import details
 from dpframe.ledger.filters import ACCOUNTANTS, rests_on_a_model, worst_case, written
 from dpframe.ledger.ledger import Ledger
-from dpframe.ledger.recorded import RolledBack, charged, check_history, promise_hash
+from dpframe.ledger.recorded import RolledBack, charged, check_history
+from dpframe.ledger.stated import promise_hash
 from dpframe.ledger.store import NoLedger, Transaction
 from dpframe.losses import under_models
 from dpframe.plan import Plan

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from fractions import Fraction
 from typing import Any
@@ -10,12 +9,12 @@ from typing import Any
 import attrs
 
 from dpframe.errors import LedgerError
-from dpframe.ledger.chain import Entry, canonical
+from dpframe.ledger.chain import Entry
 from dpframe.ledger.dataset import Dataset, caveat
 from dpframe.ledger.journal import Journal
+from dpframe.ledger.stated import promise_hash, statement_hash
 from dpframe.ledger.store import Transaction
 from dpframe.run.result import Charge, Result
-from dpframe.run.statement import Statement
 
 ROUNDING = 1e-9  # relative; the same formula may be rounded differently on another machine or by another version
 
@@ -26,41 +25,6 @@ class RolledBack(LedgerError):
 
 class NotCovered(LedgerError):
     """Raised when a result is not the one of a run that was charged to this ledger."""
-
-
-# -- hashes of a statement --------------------------------------------------------------------------------------------
-
-
-def promise_hash(statement: Statement) -> str:
-    """SHA-256 of a statement without its lines: everything in it is known before the charge.
-
-    Args:
-        statement: what a plan promises and costs.
-    """
-    return _hash(statement, without="lines")
-
-
-def statement_hash(statement: Statement) -> str:
-    """SHA-256 of a whole statement, with the noise scales that may follow from a released norm.
-
-    Args:
-        statement: what a run promised and cost.
-    """
-    return _hash(statement)
-
-
-def _hash(statement: Statement, without: str = "") -> str:
-    """Fields at their defaults are left out, so that a field added later does not change the hash of older results."""
-
-    def counts(field: Any, value: Any) -> bool:
-        factory = getattr(field.default, "factory", None)
-        default = field.default if factory is None else factory()
-        return bool(field.name != without and value != default)
-
-    return hashlib.sha256(canonical(attrs.asdict(statement, filter=counts)).encode()).hexdigest()
-
-
-# -- the entries of a run ---------------------------------------------------------------------------------------------
 
 
 def check_history(journal: Journal, transaction: Transaction, *seen: tuple[int, str]) -> None:

@@ -116,6 +116,29 @@ def test_a_connection_lost_at_the_commit_is_told_as_unsure(url: str, monkeypatch
     plan().run(DATA, ledger=url, dataset=NAME)
 
 
+def test_a_connection_lost_while_the_outcome_is_recorded_loses_nothing(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import psycopg
+
+    ledger, real = make(url), Journal.append
+
+    def cut(self: Journal, transaction: Any, **named: Any) -> Any:
+        entry = real(self, transaction, **named)
+        if named["kind"] == "released":
+            with psycopg.connect(url) as other:
+                other.execute("SELECT pg_terminate_backend(%s, 10000)", (transaction.connection.info.backend_pid,))
+        return entry
+
+    with monkeypatch.context() as planted:
+        planted.setattr(Journal, "append", cut)
+        with pytest.warns(RuntimeWarning, match="could not be recorded in the ledger.*stands"):
+            result = plan().run(DATA, ledger=url, dataset=NAME)
+    assert ["reserved"] == kinds(ledger)
+    ledger.record(result)
+    assert 0 == ledger.verify(result=result).unfinished
+
+
 def test_a_ledger_in_postgres_needs_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
