@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpframe.errors import LedgerError
+from dpframe.errors import DataError, LedgerError
 from dpframe.ledger import Ledger
+
+if TYPE_CHECKING:
+    from dpframe.run.result import Result
 
 
 def add_commands(parser: argparse.ArgumentParser) -> None:
@@ -107,21 +110,26 @@ def _history(arguments: argparse.Namespace) -> None:
 
 
 def _verify(arguments: argparse.Namespace) -> None:
-    from dpframe.run.result import Result
-
-    result = None if arguments.result is None else Result.load(arguments.result)
+    result = None if arguments.result is None else _result(arguments.result)
     _print(opened(arguments.ledger, arguments.key_file).verify(head=arguments.head, result=result), arguments)
 
 
 def _record(arguments: argparse.Namespace) -> None:
-    from dpframe.run.result import Result
-
-    recorded = opened(arguments.ledger, arguments.key_file).record(Result.load(arguments.result))
+    recorded = opened(arguments.ledger, arguments.key_file).record(_result(arguments.result))
     assert recorded.charge is not None
     if arguments.json:
         print(recorded.charge.to_json())
     else:
         print(f"recorded for data set {recorded.charge.dataset!r}; note the head: {recorded.charge.head}")
+
+
+def _result(path: str) -> Result:
+    from dpframe.run.result import Result
+
+    try:
+        return Result.load(path)
+    except OSError as error:
+        raise DataError(f"the result {path} cannot be read: {error.strerror}. Nothing was changed.") from None
 
 
 def _repair(arguments: argparse.Namespace) -> None:

@@ -117,7 +117,8 @@ class Transaction(ABC):
         Args:
             number: its position, from 1.
         """
-        return self._one("WHERE number = ?", number)
+        possible = type(number) is int and 0 < number < 2**63  # a result file may hold anything
+        return self._one("WHERE number = ?", number) if possible else None
 
     def _one(self, condition: str, *values: Any) -> Entry | None:
         return next(map(Entry.of, self.rows(condition, *values)), None)

@@ -186,6 +186,18 @@ def test_an_outcome_is_recorded_later_and_an_edited_result_is_found(
     assert "its statement was changed" in err
 
 
+@pytest.mark.parametrize("command", [("record", "budget.db"), ("verify", "budget.db", "--result")])
+def test_a_result_that_is_not_there_or_is_none_is_told(
+    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    dpframe(*CREATE, "--neighbors", "add-remove", capsys=capsys)
+    Path("none.json").write_text("{}")
+    for file, message in (("gone.json", "gone.json cannot be read: No such file"), ("none.json", "is not a result")):
+        code, out, err = dpframe("ledger", *command, file, capsys=capsys)
+        assert (1, "") == (code, out)
+        assert message in err
+
+
 def test_a_wrong_clock_is_repaired(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as planted:
         planted.setattr(chain, "now", lambda: "2099-01-01T00:00:00.000000+00:00")

@@ -266,6 +266,14 @@ def test_an_edited_result_file_is_not_covered(edit: str, path: Path, ledger: dp.
         ledger.verify(result=edited)
 
 
+@pytest.mark.parametrize("entry", [0, -1, 99, 2**63, 10**30, True, "3", None, 3.0])
+def test_an_entry_that_cannot_be_is_not_covered(target: str, entry: Any) -> None:
+    ledger = make(target)
+    result = plan().run(DATA, ledger=target, dataset=NAME)
+    assert result.charge is not None
+    assert not ledger.covers(attrs.evolve(result, charge=attrs.evolve(result.charge, entry=entry)))
+
+
 def test_a_result_with_a_released_norm_is_covered(path: Path, ledger: dp.Ledger, tmp_path: Path) -> None:
     """Its noise scales are known only after the run."""
     rows = dp.Rows(norm=dp.ref("radius"), neighbors="add-remove", dim=3)
