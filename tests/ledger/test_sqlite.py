@@ -308,6 +308,21 @@ def test_a_file_exchanged_between_check_and_charge_is_refused(
     assert [] == kinds(ledger)
 
 
+def test_terms_changed_between_check_and_charge_are_refused(
+    path: Path, ledger: dp.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By somebody who computes the hash of the entry anew: the last one, which the run has seen, is still the same."""
+    plan(0.1).run(DATA, ledger=path, dataset=NAME)
+    first, fixed = ledger.history()[:2]
+    content = {**fixed.stored, "neighbors": "replace"}
+    changed = ledger.journal.chain.seal(first, dataset=fixed.dataset, kind=fixed.kind, content=content)
+    update = f"UPDATE {TABLE} SET body = '{changed.body}', hash = '{changed.hash}' WHERE number = 2"
+    at(Account, "reserve", lambda: tamper(path, update))(monkeypatch)
+    with pytest.raises(dp.LedgerError, match=r"was exchanged for another one.*Nothing was charged"):
+        plan().run(DATA, ledger=path, dataset=NAME)
+    assert ["reserved", "released"] == kinds(ledger)
+
+
 def test_a_ledger_can_be_used_after_a_fork(path: Path) -> None:
     ledger = make(path)
     plan(0.01).run(DATA, ledger=ledger, dataset=NAME)
