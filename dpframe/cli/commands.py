@@ -151,7 +151,7 @@ def run(arguments: argparse.Namespace) -> None:
     plan = Plan.load(arguments.plan)
     output = arguments.output or Path(f"{Path(arguments.plan).stem}-result")
     _prepare(output)
-    charged = {"ledger": _ledger(arguments), "dataset": arguments.dataset}
+    charged = {"ledger": _ledger(arguments), "dataset": arguments.dataset, "note": arguments.note}
     result = plan.run(_data(arguments.data, arguments.query), progress=_on_a_terminal(), **charged)
     try:
         _write(result, output)

@@ -184,6 +184,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         help="charge the run to this ledger, the record of budgets: a file or a postgresql:// URL",
     )
     run.add_argument("--dataset", metavar="NAME", help="the data set of the ledger to charge")
+    run.add_argument("--note", metavar="TEXT", help="why the run is made; the ledger records it with the charge")
     add_key(run)
 
 

@@ -12,6 +12,7 @@ from dpframe.display.printable import Printable
 from dpframe.display.tables import pairs, sentence, table
 from dpframe.ledger.chain import Entry
 from dpframe.ledger.dataset import Dataset
+from dpframe.ledger.details import in_words
 from dpframe.ledger.filters import read
 from dpframe.losses import ModelBased
 from dpframe.rounding import format_down, format_up
@@ -128,7 +129,7 @@ def _cells(entry: Entry) -> dict[str, str]:
         "data set": entry.dataset,
         "what": entry.kind,
         "run": content.get("run", "")[:8],
-        "details": _details(entry.kind, content),
+        "details": "; ".join(filter(None, (_details(entry.kind, content), in_words(content["details"])))),
         "hash": entry.hash[:12] + "…",
     }
 
@@ -151,6 +152,8 @@ def _details(kind: str, content: dict[str, Any]) -> str:
             return f"{summed}{apart}; in all epsilon={format_up(content['epsilon'])}; plan {content['plan'][:12]}…"
         case "released":
             return f"values {content['released'][:12]}…"
+        case "repaired":
+            return f"the clock of entry {content['entry']} was wrong: it said {content['said'][:19]}"
         case _:
             return f"failed in step {content['step']!r}; the charge stands"
 
@@ -168,6 +171,7 @@ def render_verified(verified: Verified) -> RenderableType:
             f"{counted(verified.datasets, 'data set')} and {counted(verified.runs, 'run')}",
             "Unfinished": f"{counted(verified.unfinished, 'run')} without a recorded outcome; charges stand anyway",
             "Noted head": checked,
+            **({"Result": "charged here, with these values and this statement"} if verified.covered else {}),
             "Head": verified.head,
         }
     )

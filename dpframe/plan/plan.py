@@ -386,6 +386,7 @@ class Plan:
         *,
         ledger: Ledger | str | Path | None = None,
         dataset: str | None = None,
+        note: str | None = None,
         insecure_seed: int | None = None,
         progress: bool | Callable[[Progress], Any] | None = None,
     ) -> Result:
@@ -398,10 +399,13 @@ class Plan:
             ledger: the ledger that is charged before anything is read: a `dp.Ledger`, its path or its URL. The plan is
                 then calibrated with the accountant of the data set.
             dataset: the name of the data set in the ledger.
+            note: why the run is made, in at most 500 characters; it is recorded with the charge, next to the user name.
             insecure_seed: makes every draw repeatable, for tests. The result is marked NOT PRIVATE.
             progress: True for a bar, or a function of a `dp.Progress`, which is called when a phase begins and during
                 it. Nothing in it depends on private data.
         """
         from dpframe.run.runner import run
 
-        return run(self, data, ledger=ledger, dataset=dataset, insecure_seed=insecure_seed, progress=progress)
+        return run(
+            self, data, ledger=ledger, dataset=dataset, note=note, insecure_seed=insecure_seed, progress=progress
+        )

@@ -62,6 +62,7 @@ def _charged(charge: Charge) -> list[RenderableType]:
         f"delta={format_up(charge.budget.delta)}, over all runs",
         "Still fits": f"a plan of up to epsilon={format_down(charge.remaining.epsilon)} at the same delta",
         **({"Besides": sentence(charge.caveat)} if charge.caveat else {}),
+        **({"Notice": " ".join(map(sentence, charge.notices))} if charge.notices else {}),
         "Head": charge.head,
     }
     return [heading("Where it was charged"), pairs(labeled), Text()]

@@ -74,6 +74,7 @@ class Charge(Exportable):
         spent: what all runs so far have spent, this one included.
         remaining: the largest budget, at the same delta, of a plan that would still fit.
         caveat: a warning where some runs rest on a model of the data, which none of these figures includes; else empty.
+        notices: what else is to be known: that the same plan was run before, or that the outcome was not recorded.
     """
 
     dataset: str
@@ -84,10 +85,12 @@ class Charge(Exportable):
     spent: Budget
     remaining: Budget
     caveat: str = ""
+    notices: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The charge as plain data."""
-        return attrs.asdict(self)
+        content = attrs.asdict(self)
+        return content if self.notices else {field: value for field, value in content.items() if field != "notices"}
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Charge:
@@ -97,7 +100,7 @@ class Charge(Exportable):
             content: the fields of the charge.
         """
         budgets = {field: Budget(**content[field]) for field in ("budget", "spent", "remaining")}
-        return cls(**{**content, **budgets})
+        return cls(**{**content, **budgets, "notices": tuple(map(str, content.get("notices", ())))})
 
 
 @attrs.frozen(kw_only=True, repr=False)

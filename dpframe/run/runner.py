@@ -46,20 +46,29 @@ def run(
     *,
     ledger: Any = None,
     dataset: str | None = None,
+    note: str | None = None,
     insecure_seed: int | None = None,
     progress: bool | Listener | None = None,
 ) -> Result:
     """See :meth:`dpframe.Plan.run`."""
     with reporting(progress) as reporter:
-        return _run(plan, data, ledger, dataset, insecure_seed=insecure_seed, reporter=reporter)
+        return _run(plan, data, ledger, dataset, note=note, insecure_seed=insecure_seed, reporter=reporter)
 
 
 def _run(
-    plan: Plan, data: Any, ledger: Any, dataset: str | None, *, insecure_seed: int | None, reporter: ProgressReporter
+    plan: Plan,
+    data: Any,
+    ledger: Any,
+    dataset: str | None,
+    *,
+    note: str | None,
+    insecure_seed: int | None,
+    reporter: ProgressReporter,
 ) -> Result:
     if insecure_seed is not None and not is_int(insecure_seed):
         raise PlanError(f"insecure_seed must be an integer; got {insecure_seed!r}.")
-    account = None if ledger is None and dataset is None else _account(ledger, dataset, insecure_seed)
+    charged = not (ledger is None and dataset is None and note is None)
+    account = _account(ledger, dataset, note, insecure_seed) if charged else None
     source = open_source(data, plan.rows)
     content_hash = plan.content_hash
     plan = (plan if account is None else account.calibrated(plan)).bind(source.dim)
@@ -72,7 +81,7 @@ def _run(
     random = Random(Keystream.secure() if insecure_seed is None else Keystream.insecure(insecure_seed))
     stated = statement(plan, content_hash)
     registry.hook().dpframe_before_charge(plan=plan, losses=plan.pricing.all_losses)
-    charge = None if account is None else account.reserve(plan, content_hash)
+    charge = None if account is None else account.reserve(plan, stated)
     # From here on the plan is charged: `plan.spent` is spent whatever happens.
     try:
         values = draw_and_derive(plan, source, random, reporter)
@@ -101,7 +110,7 @@ def _with_guarantee_of(planned: Line, scaled: Line) -> Line:
     return attrs.evolve(scaled, guarantee=planned.guarantee, of=planned.of)
 
 
-def _account(ledger: Any, dataset: str | None, insecure_seed: int | None) -> Account:
+def _account(ledger: Any, dataset: str | None, note: str | None, insecure_seed: int | None) -> Account:
     """The account of the data set that a run is charged to."""
     from dpframe.ledger.account import Account
 
@@ -110,7 +119,7 @@ def _account(ledger: Any, dataset: str | None, insecure_seed: int | None) -> Acc
             "a run with insecure_seed= is not private, so that no ledger can account for it. Nothing was charged. "
             "Leave out the seed, or the ledger."
         )
-    return Account.open(ledger, dataset)
+    return Account.open(ledger, dataset, note)
 
 
 def _recorded(charge: Charge, record: Callable[[], Charge]) -> Charge:
@@ -118,11 +127,11 @@ def _recorded(charge: Charge, record: Callable[[], Charge]) -> Charge:
     try:
         return record()
     except Exception as error:
-        _warn(
-            f"the outcome of the run could not be recorded in the ledger ({str(error).partition('. ')[0]}); the "
-            f"charge, entry {charge.entry} of data set {charge.dataset!r}, stands."
-        )
-        return charge
+        from dpframe.ledger.account import not_recorded
+
+        notice = not_recorded(charge, error)
+        _warn(f"{notice}.")
+        return attrs.evolve(charge, notices=(*charge.notices, notice))
 
 
 def draw_and_derive(plan: Plan, source: Source, random: Random, reporter: ProgressReporter = SILENT) -> dict[str, Kind]:
