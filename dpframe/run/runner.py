@@ -30,6 +30,7 @@ from dpframe.run.progress import SILENT, Listener, ProgressReporter, reporting
 from dpframe.run.result import Charge, Record, Result
 from dpframe.run.statement import Line, statement
 from dpframe.sources import Source, open_source
+from dpframe.sources.opened import is_panic
 from dpframe.spec.refs import resolve
 from dpframe.spec.rows import Rows
 from dpframe.validators import is_int
@@ -224,7 +225,9 @@ def _guarded(plan: Plan, step: str, random: Random, work: Callable[[], T]) -> T:
     except SamplingError as error:
         error.step, error.spent = step, plan.spent
         raise
-    except Exception as error:
+    except BaseException as error:
+        if not (isinstance(error, Exception) or is_panic(error)):
+            raise
         detail = f": {error}" if isinstance(error, DataError | WrongKind) else f" ({type(error).__name__})."
         failure = ReleaseFailed(
             f"step {step!r} failed after the charge{detail} The charge of {plan.spent} stands, and nothing of this run "
