@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpframe import lattice
 from dpframe.errors import DataError
 from dpframe.reading.people import Person, check_dtype
 from dpframe.reading.type_names import type_name
@@ -118,6 +119,10 @@ def check_shape(shape: tuple[Any, ...], rows: Rows) -> None:
         raise DataError(
             f"the array does not have the {wanted} columns of the plan."
         )  # its own number would reveal n if it is transposed
+    if shape[1] > lattice.MAX_DIM:
+        raise DataError(
+            f"the array has more than {lattice.MAX_DIM} columns. Its rows are those of people: transpose it?"
+        )
     for column in rows.columns or ():
         if isinstance(column, Category) and column.is_text:
             raise DataError(f"category {column.name!r} has words as levels, which a numeric array cannot hold.")

@@ -25,6 +25,7 @@ from dpframe.sources.stamps import Stamp
 from dpframe.spec.columns import Category
 
 CSV_CELLS = 1 << 15  # Python strings held at a time
+LONGEST_LINE = 1 << 20  # characters of a first line that is tried
 TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 EXCHANGED = str.maketrans(".,", ",.")  # a point in a number with a decimal comma makes it no number
 SEPARATORS, ENCODINGS = (",", ";", "\t", "|"), ("utf-8", "utf-16-le", "utf-16-be", "cp1252")
@@ -87,12 +88,19 @@ def _header(file: CSVFile) -> list[str]:
     return [header[0].removeprefix("\ufeff"), *header[1:]] if header else header
 
 
+def _first_line(file: CSVFile) -> list[str]:
+    """The cells of the first line, and not of a record that a quote in it may continue."""
+    with file.opened() as (text, _):
+        line = text.readline(LONGEST_LINE).removeprefix("\ufeff")
+    return next(csv.reader([line], delimiter=file.separator), [])
+
+
 def _advice(file: CSVFile, columns: Declared) -> str:
     """How the first line would name all columns, if there is a way. It is not shown: without a header it is a row."""
     for encoding, separator in product((file.encoding, *ENCODINGS), (file.separator, *SEPARATORS)):
         decimal = file.decimal if file.decimal != separator else "."
         with suppress(Exception):  # what the file is, if it is not that
-            header = _header(CSVFile(file.path, separator=separator, decimal=decimal, encoding=encoding))
+            header = _first_line(CSVFile(file.path, separator=separator, decimal=decimal, encoding=encoding))
             if all(header.count(column.name) == 1 for column in columns):
                 return f"It does if it is read with {_options(file, separator, encoding)}."
     return (

@@ -151,6 +151,10 @@ ARRAYS: dict[str, tuple[dp.Rows, Callable[[], Any]]] = {
     "array of bytes": (dp.Rows(norm=1.0, neighbors="replace"), lambda: np.array([[b"x" * LENGTH]])),
     "array with more columns": (dp.Rows(norm=1.0, neighbors="replace", dim=2), lambda: np.zeros((3, LENGTH))),
     "array of three dimensions": (dp.Rows(norm=1.0, neighbors="replace"), lambda: np.zeros((3, LENGTH, 2))),
+    "array that is transposed": (
+        dp.Rows(norm=1.0, neighbors="replace"),
+        lambda: np.broadcast_to(0.0, (3, LENGTH * 10**6)),
+    ),
     "ragged chunks": (dp.Rows(norm=1.0, neighbors="replace"), lambda: [np.zeros((2, 3)), np.zeros((3, LENGTH))]),
     "later chunk": (
         dp.Rows(norm=1.0, neighbors="replace", dim=3),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -159,3 +160,18 @@ def test_the_deviations_are_those_of_the_noise(
         moment = np.diag([1e6, 0.0])
     assert abs(share_warned(moment, rows, seed=3) - ONE) < MARGIN
     assert abs(share_warned(moment, rows, seed=3, factor=1.1) - ONE) > MARGIN
+
+
+@pytest.mark.parametrize("found", ["text", [1], {"a": "b"}, None])
+def test_a_file_with_other_warnings_is_no_result(tmp_path: Path, found: Any) -> None:
+    content = {**plan().run(file(tmp_path)).to_dict(), "warnings": found}
+    (tmp_path / "result.json").write_text(json.dumps(content))
+    with pytest.raises(dp.DataError, match=r"result\.json is not a result written by dpframe"):
+        dp.Result.load(tmp_path / "result.json")
+
+
+def test_a_file_of_an_earlier_version_has_no_warnings(tmp_path: Path) -> None:
+    content = plan().run(file(tmp_path, age="?")).to_dict()
+    del content["warnings"]
+    (tmp_path / "result.json").write_text(json.dumps(content))
+    assert () == dp.Result.load(tmp_path / "result.json").warnings

@@ -119,7 +119,7 @@ def test_the_header_line_tells_how_it_would_be_read(
 
 
 def test_advice_depends_on_the_first_line_only(tmp_path: Path) -> None:
-    for header in ("Größe;hours;sex", "x;y", "Größe,hours"):
+    for header in ("Größe;hours;sex", "x;y", "Größe,hours", '"Größe'):
         said = {
             message(saved(tmp_path / "t.csv", f"{header}\n{rows}"))
             for rows in ("", "1;2;F\n", "1,2,F\n", "1\t2\tF\n", '"\n', "Größe,hours,sex\n", "Größe\thours\tsex\n")
