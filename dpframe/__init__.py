@@ -33,6 +33,7 @@ from dpframe.registry import PluginInfo, plugins, register, unregister
 from dpframe.run.explain import Explanation
 from dpframe.run.progress import Progress
 from dpframe.run.result import Charge, Record, Result
+from dpframe.sources.csv_format import csv
 from dpframe.sources.queries import query
 from dpframe.spec.budget import Budget, ModelBudget
 from dpframe.spec.columns import Category, Column
@@ -81,6 +82,7 @@ __all__ = [
     "audit",
     "check",
     "compare",
+    "csv",
     "derive",
     "hookimpl",
     "losses",

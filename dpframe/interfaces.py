@@ -122,7 +122,11 @@ class Mechanism(ABC):
             )
 
     def noise(self, rows: Rows, level: float) -> Mapping[str, float]:
-        """Standard deviations of the noise, by name, in the units of the release; for reports and forecasts."""
+        """Standard deviations of the noise, by name, in the units of the release; for reports and forecasts.
+
+        With the names "diagonal" and "off-diagonal", of the entries of a second moment, a result also has warnings
+        about what is within noise of zero.
+        """
         return {}
 
     def slack(self, rows: Rows, level: float) -> float:

@@ -14,7 +14,7 @@ from dpframe import plugin
 USERS = {
     "a plan": "Plan Rows Column Category Budget ModelBudget Step Scenario release derive ref model",
     "a result": "Result Record Charge Explanation Progress",
-    "data": "query check",
+    "data": "query csv check",
     "a ledger": "Ledger Dataset",
     "before and beside a run": "compare Comparison audit Audit accountant losses",
     "interfaces": "Mechanism PostProcessor Accountant BoundOracle Statistic Recipe hookimpl",

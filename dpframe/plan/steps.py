@@ -11,11 +11,12 @@ import attrs
 from dpframe import registry, validators
 from dpframe.errors import PlanError
 from dpframe.interfaces import Mechanism, PostProcessor, Recipe
+from dpframe.kinds import Kind, titles
 from dpframe.spec import placement
 from dpframe.spec.placement import Placement, as_placement
+from dpframe.spec.refs import input_kinds
 
 if TYPE_CHECKING:
-    from dpframe.kinds import Kind
     from dpframe.spec.budget import Budget
     from dpframe.spec.rows import Rows
     from dpframe.spec.scenario import Scenario
@@ -146,17 +147,33 @@ def derive(name: str, postprocessor: str, **parameters: Any) -> Step:
 
 def _build(cls: type[A], step: str, parameters: dict[str, Any]) -> A:
     fields = {field.alias: field for field in attrs.fields(cls)}  # type: ignore[arg-type]
-    allowed = ", ".join(fields) or "none"
-    if unknown := sorted(set(parameters) - set(fields)):
-        raise PlanError(
-            f"step {step!r}: {cls.name!r} has no parameter {unknown[0]!r}; its parameters are: {allowed}."  # type: ignore[attr-defined]
-        )
     required = [alias for alias, field in fields.items() if field.default is attrs.NOTHING]
+    problems = []
+    if unknown := sorted(set(parameters) - set(fields)):
+        problems.append(f"has no parameter {unknown[0]!r}; its parameters are: {', '.join(fields) or 'none'}.")
     if absent := [alias for alias in required if alias not in parameters]:
-        raise PlanError(f"step {step!r}: {cls.name!r} needs the parameter {absent[0]!r}.")  # type: ignore[attr-defined]
+        problems.append(f"needs the parameter {absent[0]!r}{_taking(fields[absent[0]])}.")
+    if problems:
+        raise PlanError(f"step {step!r}: {cls.name!r} {' It '.join(problems)}")  # type: ignore[attr-defined]
     try:
         return cls(**parameters)
     except PlanError:
         raise
     except (TypeError, ValueError) as error:  # raised by a plugin's own validation
         raise PlanError(f"step {step!r}: {error}") from None
+
+
+def _taking(field: attrs.Attribute[Any]) -> str:
+    """What an input takes, and which installed steps give it; nothing for a parameter that is no input."""
+    kinds = input_kinds(field)
+    if not kinds:
+        return ""
+    makers = {"release": registry.classes("mechanism"), "derive": registry.classes("postprocessor")}
+    giving = [
+        f'dp.{maker}(..., "{cls.name}")'
+        for maker, classes in makers.items()
+        for cls in classes
+        if issubclass(getattr(cls, "gives", object), kinds)
+    ]
+    steps = f", such as {' or '.join(giving[:3])}" if giving else ""
+    return f": {titles(kinds)}, as numbers or by {field.alias}=dp.ref(name) from an earlier step that gives one{steps}"

@@ -36,7 +36,7 @@ def render_explanation(explanation: Explanation) -> RenderableType:
 
 
 def render_result(result: Result) -> RenderableType:
-    """The report of a result: caveat, charge, promise, steps, values and versions."""
+    """The report of a result: caveat, warnings, charge, promise, steps, values and versions."""
     from rich.console import Group
     from rich.text import Text
 
@@ -44,6 +44,8 @@ def render_result(result: Result) -> RenderableType:
     if not result.private:
         parts += [Text(f"{NOT_PRIVATE}: drawn from a fixed seed, for tests only.", style="bold red"), Text()]
     parts += _warned(result.statement.caveat)
+    for warning in result.warnings:
+        parts += [Text(f"Warning: {warning}", style="bold yellow"), Text()]
     if result.charge is not None:
         parts += _charged(result.charge)
     parts += [*_promise(result.statement, "What was promised"), *_steps(result.statement)]

@@ -108,7 +108,7 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
     """The released values of one run.
 
     ``result[name]`` is a read-only array, ``result.record(name)`` its provenance, ``result.spent`` the cost of the run,
-    and ``result.charge`` the entry of the ledger that it was charged to.
+    ``result.charge`` the entry of the ledger that it was charged to, and ``result.warnings`` what to look at first.
 
     Args:
         statement: what was promised and spent.
@@ -116,6 +116,8 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
         private: False where the run had a fixed seed.
         versions: the versions of dpframe and of the plugins.
         charge: the charge to a ledger; None without one.
+        warnings: what in the released values cannot be told from zero, in sentences; see
+            :mod:`dpframe.run.within_noise`. They depend on released values only.
     """
 
     statement: Statement
@@ -123,6 +125,7 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
     private: bool = True
     versions: dict[str, str] = attrs.field(factory=dict)
     charge: Charge | None = None
+    warnings: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.record(name).value.array
@@ -176,6 +179,7 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
             "format": FORMAT,
             "private": self.private,
             **({"caveat": self.statement.caveat} if self.statement.caveat else {}),
+            "warnings": list(self.warnings),
             "statement": self.statement.to_dict(),
             "versions": self.versions,
             "charge": None if self.charge is None else self.charge.to_dict(),
@@ -205,6 +209,7 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
                 private=_boolean(content["private"]),
                 versions=content["versions"],
                 charge=None if charge is None else Charge.from_dict(charge),
+                warnings=_texts(content.get("warnings", [])),
             )
         except DataError:
             raise
@@ -216,6 +221,12 @@ def _boolean(value: Any) -> bool:
     if not isinstance(value, bool):
         raise TypeError
     return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise TypeError
+    return tuple(value)
 
 
 def _dump(value: Kind) -> dict[str, Any]:

@@ -29,7 +29,9 @@ from dpframe.reading.totals import accumulate
 from dpframe.run.progress import SILENT, Listener, ProgressReporter, reporting
 from dpframe.run.result import Charge, Record, Result
 from dpframe.run.statement import Line, statement
+from dpframe.run.within_noise import within_noise
 from dpframe.sources import Source, open_source
+from dpframe.sources.opened import is_panic
 from dpframe.spec.refs import resolve
 from dpframe.spec.rows import Rows
 from dpframe.validators import is_int
@@ -97,12 +99,25 @@ def _run(
     records = {
         step.name: Record(name=step.name, value=values[step.name], line=stated.line(step.name)) for step in plan.steps
     }
-    result = Result(statement=stated, records=records, private=random.private, versions=registry.versions())
+    result = Result(
+        statement=stated,
+        records=records,
+        private=random.private,
+        versions=registry.versions(),
+        warnings=_warnings(plan.rows, records),
+    )
     if account is not None and charge is not None:
         result = attrs.evolve(result, charge=_recorded(charge, partial(account.released, charge, result)))
     for record in records.values():
         _notify(record)
     return result
+
+
+def _warnings(rows: Rows, records: Mapping[str, Record]) -> tuple[str, ...]:
+    """Warnings about the released values, which are charged: they are returned, if need be without warnings."""
+    with suppress(Exception):
+        return within_noise(rows, records.values())
+    return ()
 
 
 def _with_guarantee_of(planned: Line, scaled: Line) -> Line:
@@ -234,7 +249,9 @@ def _guarded(plan: Plan, step: str, random: Random, work: Callable[[], T]) -> T:
     except SamplingError as error:
         error.step, error.spent = step, plan.spent
         raise
-    except Exception as error:
+    except BaseException as error:
+        if not (isinstance(error, Exception) or is_panic(error)):
+            raise
         detail = f": {error}" if isinstance(error, DataError | WrongKind) else f" ({type(error).__name__})."
         failure = ReleaseFailed(
             f"step {step!r} failed after the charge{detail} The charge of {plan.spent} stands, and nothing of this run "

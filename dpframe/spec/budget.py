@@ -13,7 +13,7 @@ from dpframe.rounding import format_up
 LARGEST = 1e6  # a larger epsilon protects nobody
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class Budget:
     """An (epsilon, delta) guarantee: the limit that a plan is given, or what its releases spend.
 
@@ -23,6 +23,8 @@ class Budget:
 
     >>> Budget(epsilon=1.0, delta=1e-6)
     Budget(epsilon=1.0, delta=1e-06)
+    >>> Budget(1.0, 1e-6) == Budget(epsilon=1.0, delta=1e-6)
+    True
     """
 
     epsilon: float = attrs.field(
