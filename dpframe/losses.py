@@ -2,6 +2,9 @@
 
 A loss already accounts for the neighboring relation of its plan: it bounds the effect of one person's data on the
 output under that relation. Accountants compose losses; nothing else interprets them.
+
+The rho of `Pure` and `Laplace` is the mean log-likelihood ratio of their worst case: randomized response, and one
+Laplace variable. No smaller one holds; that this one does is proved in docs/explanation/accounting.md.
 """
 
 from __future__ import annotations
@@ -36,8 +39,11 @@ SMALLEST = 5e-324
 
 
 def _rounded_up(value: float) -> float:
-    """Multiply by 1 + 2⁻⁴⁴, and return no less than SMALLEST, so that rounding never makes a loss smaller or zero."""
-    return max(value * (1.0 + 2.0**-44), SMALLEST)
+    """No less than the exact value of a formula of a few operations: a factor of 1 + 2⁻⁴⁴, and 16 smallest doubles.
+
+    The latter are for values below 2⁻¹⁰²², of which an operation may round off half of the smallest double.
+    """
+    return value * (1.0 + 2.0**-44) + 16 * SMALLEST
 
 
 def _laplace_rho(epsilon: float) -> float:
@@ -83,7 +89,7 @@ class Pure(PrivacyLoss):
 
     def implies(self) -> tuple[PrivacyLoss, ...]:
         """rho = epsilon · tanh(epsilon/2), and (epsilon, 0)."""
-        rho = _rounded_up(self.epsilon * math.tanh(self.epsilon / 2))  # randomized response is the worst case
+        rho = _rounded_up(self.epsilon * math.tanh(self.epsilon / 2))
         return (ZCDP(rho=rho), Approx(epsilon=self.epsilon, delta=0.0))
 
 

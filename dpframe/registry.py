@@ -28,6 +28,9 @@ DISABLE = "DPFRAME_DISABLE_PLUGINS"
 OWN = ("dpframe-gaussian", "dpframe-laplace", "dpframe-orbit", "dpframe-pld", "dpframe-spiked")
 """The project's own plugins are loaded first, so that no other can take their names."""
 
+CORE = "dpframe"
+"""The origin of the classes of the core."""
+
 HERE = "this process"
 """The origin of classes registered by :func:`register`."""
 
@@ -79,6 +82,7 @@ class Registry:
         self._classes: dict[tuple[str, str], type] = {}
         self._origin: dict[tuple[str, str], str] = {}
         self._plugins: dict[str, PluginInfo] = {}
+        self._own = {CORE}
 
     @property
     def hook(self) -> pluggy.HookRelay:
@@ -94,12 +98,14 @@ class Registry:
             self._loaded = True
             from dpframe.builtin import hooks as builtin
 
-            self._add(builtin, "dpframe", _version("dpframe"))
+            self._add(builtin, CORE, _version(CORE))
             disabled = {word.strip() for word in os.environ.get(DISABLE, "").split(",")} - {""}
             for entry in sorted(metadata.entry_points(group=ENTRY_POINTS), key=_precedence):
                 name = _distribution(entry)
                 if name in self._plugins:
                     name = f"{name}:{entry.name}"
+                if _is_own(entry):
+                    self._own.add(name)
                 version = entry.dist.version if entry.dist else "unknown"
                 if name in disabled:
                     self._plugins[name] = PluginInfo(name, version, "disabled", reason=f"named in {DISABLE}")
@@ -199,7 +205,7 @@ class Registry:
             return self._classes[role, name]
         known = {label: self._provider_label((kind, label)) for kind, label in self._origin if kind == role}
         if role == "accountant":
-            known["auto"] = f"dpframe {_version('dpframe')}"
+            known["auto"] = f"{CORE} {_version(CORE)}"
         close = difflib.get_close_matches(str(name), known, n=1)
         if close:
             advice = f" Did you mean {close[0]!r} ({known[close[0]]})?"
@@ -216,9 +222,19 @@ class Registry:
         self.find(role, name)
         return self._plugins.get(self._origin[role, name])
 
+    def provider_label(self, role: str, name: str) -> str:
+        """The name and version of the plugin that provides a class; `HERE` for a class registered in this process."""
+        self.find(role, name)
+        return self._provider_label((role, name))
+
     def _provider_label(self, key: tuple[str, str]) -> str:
         plugin = self._plugins.get(self._origin[key])
         return self._origin[key] if plugin is None else f"{plugin.name} {plugin.version}"
+
+    def own(self, role: str) -> list[type]:
+        """The classes of a role that the core and the project's own plugins provide, in loading order."""
+        self.load()
+        return [cls for key, cls in self._classes.items() if key[0] == role and self._origin[key] in self._own]
 
     def all(self, role: str) -> list[type]:
         """Every class of a role, in loading order."""
@@ -257,9 +273,13 @@ def _distribution(entry: metadata.EntryPoint) -> str:
     return entry.dist.name if entry.dist else entry.name
 
 
+def _is_own(entry: metadata.EntryPoint) -> bool:
+    """Whether a distribution of the project provides the entry point; its own name could be anybody's."""
+    return entry.dist is not None and entry.dist.name in OWN
+
+
 def _precedence(entry: metadata.EntryPoint) -> tuple[bool, str]:
-    name = _distribution(entry)
-    return name not in OWN, name
+    return not _is_own(entry), _distribution(entry)
 
 
 def _version(distribution: str) -> str:
@@ -290,6 +310,11 @@ def plugins() -> list[PluginInfo]:
 def provider(role: str, name: str) -> PluginInfo | None:
     """The plugin that provides a class; None for a class registered in this process."""
     return _registry.provider(role, name)
+
+
+def provider_label(role: str, name: str) -> str:
+    """The name and version of the plugin that provides a class; `HERE` for a class registered in this process."""
+    return _registry.provider_label(role, name)
 
 
 def observing(observer: object) -> AbstractContextManager[None]:
@@ -330,6 +355,11 @@ def classes(role: str) -> list[Any]:
 def accountants() -> list[type[Accountant]]:
     """Every accountant, in loading order."""
     return _registry.all("accountant")
+
+
+def own_accountants() -> list[type[Accountant]]:
+    """The accountants of the core and of the project's own plugins, in loading order."""
+    return _registry.own("accountant")
 
 
 def bound_oracles() -> list[type[BoundOracle]]:

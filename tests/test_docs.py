@@ -82,7 +82,7 @@ def printed(page: Path, directory: Path) -> dict[int, str]:
 
 def shape(text: str) -> str:
     """A text without its numbers, its spacing and lines, and the accountant that happened to be the tightest."""
-    text = re.sub(r"\(accountant: \w+\)", "(accountant)", stable(text))
+    text = re.sub(r"\(accountant: [^)]*\)", "(accountant)", stable(text))
     return "".join(re.sub(r"[-+−]?\d[\d,.]*(e[-+]?\d+)?", "#", text).replace("─", "").split())
 
 

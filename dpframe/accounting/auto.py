@@ -1,4 +1,4 @@
-"""The accountant that takes the tightest answer of those installed."""
+"""The accountant that takes the tightest answer of the project's own, and accountants by name."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import attrs
 
 from dpframe import registry
+from dpframe.accounting.third_party import ThirdParty
 from dpframe.errors import PlanError
 from dpframe.interfaces import Accountant
 from dpframe.losses import PrivacyLoss
@@ -14,16 +15,17 @@ from dpframe.losses import PrivacyLoss
 
 @attrs.frozen
 class Auto(Accountant):
-    """The smallest answer, in each case, of all accountants that support every loss.
+    """The smallest answer, in each case, of the project's own accountants that support every loss.
 
-    Each answer is valid by itself, and the losses are public, so the choice costs nothing.
+    Each answer is valid by itself, and the losses are public, so the choice costs nothing. Accountants of third parties
+    are not asked: one that understates would weaken every plan. A plan uses one of them only by naming it.
     """
 
     name = "auto"
 
     def supports(self, loss: PrivacyLoss) -> bool:
-        """Whether an installed accountant supports the loss."""
-        return any(candidate.supports(loss) for candidate in _installed())
+        """Whether one of the accountants supports the loss."""
+        return any(candidate.supports(loss) for candidate in _own())
 
     def epsilon(self, losses: Sequence[PrivacyLoss], delta: float) -> float:
         """The smallest epsilon of the supporting accountants."""
@@ -39,23 +41,40 @@ class Auto(Accountant):
 
 
 def accountant(name: str = "auto") -> Accountant:
-    """The accountant with this name; "auto" takes the tightest of those installed.
+    """The accountant with this name; "auto" takes the tightest of the project's own.
+
+    The answers of an accountant of a third party are refused, by PlanError, where a mechanism with the same losses is
+    known to be less private.
 
     >>> from dpframe import losses
     >>> round(accountant("auto").epsilon([losses.Gaussian(mu=0.1)], delta=1e-6), 6)
     0.396857
     """
-    return Auto() if name == "auto" else registry.accountant(name)()
+    if name == "auto":
+        return Auto()
+    cls = registry.accountant(name)
+    if cls in registry.own_accountants():
+        return cls()
+    return ThirdParty(name=name, provider=registry.provider_label("accountant", name), answering=cls())
 
 
 def supporting(losses: Sequence[PrivacyLoss]) -> list[Accountant]:
-    """The installed accountants that can compose all of these losses."""
-    candidates = [candidate for candidate in _installed() if all(map(candidate.supports, losses))]
+    """The project's own accountants that can compose all of these losses; raises PlanError where there is none."""
+    candidates = own_supporting(losses)
     if not candidates:
         names = sorted({type(loss).__name__ for loss in losses})
-        raise PlanError(f"no installed accountant composes {', '.join(names)} losses in one total.")
+        foreign = [cls.name for cls in registry.accountants() if cls not in registry.own_accountants()]
+        others = f" Accountants of third parties compose only what a plan names them for: {', '.join(foreign)}."
+        raise PlanError(
+            f"no accountant of the project composes {', '.join(names)} losses in one total.{others if foreign else ''}"
+        )
     return candidates
 
 
-def _installed() -> list[Accountant]:
-    return [cls() for cls in registry.accountants()]
+def own_supporting(losses: Sequence[PrivacyLoss]) -> list[Accountant]:
+    """The project's own accountants that can compose all of these losses."""
+    return [candidate for candidate in _own() if all(map(candidate.supports, losses))]
+
+
+def _own() -> list[Accountant]:
+    return [cls() for cls in registry.own_accountants()]

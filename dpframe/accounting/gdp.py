@@ -23,6 +23,7 @@ from dpframe.accounting.scalar import ScalarAccountant
 from dpframe.losses import Gaussian, PrivacyLoss
 
 PRECISIONS = (128, 256, 512, 1024, 4096)
+SMALLEST = 5e-324
 
 
 @attrs.frozen
@@ -52,7 +53,14 @@ def gaussian_delta(mu_squared: Fraction, epsilon: float) -> float:
     """An upper bound, tight up to rounding, on the delta of a mu-Gaussian mechanism at this epsilon."""
     if mu_squared == 0:
         return 0.0
-    return _upper_float(_delta_ball(mu_squared, epsilon))
+    return SMALLEST if _negligible(mu_squared, epsilon) else _upper_float(_delta_ball(mu_squared, epsilon))
+
+
+def least_gaussian_delta(mu_squared: Fraction, epsilon: float) -> float:
+    """A lower bound, tight up to rounding, on the delta of a mu-Gaussian mechanism at this epsilon."""
+    if mu_squared == 0 or _negligible(mu_squared, epsilon):
+        return 0.0
+    return max(0.0, math.nextafter(float(_delta_ball(mu_squared, epsilon).lower()), -math.inf))
 
 
 @lru_cache(maxsize=4096)
@@ -74,13 +82,35 @@ def gaussian_epsilon(mu_squared: Fraction, delta: float) -> float:
     half = float(mu_squared) / 2
     ceiling = half + 2 * math.sqrt(half * -log_delta) + 1e-300  # by concentrated differential privacy
     while excess(ceiling) > 0.0:  # possible only by rounding
-        ceiling *= 1.0 + 1e-9
+        ceiling *= 2.0
+    if excess(0.0) <= 0.0:  # delta(0) and delta differ by less than the rounding of their logarithms
+        return _bisected(mu_squared, delta, ceiling)
     epsilon = float(brentq(excess, 0.0, ceiling, xtol=1e-300, rtol=1e-14))
     step = 1e-15
     while gaussian_delta(mu_squared, epsilon) > delta:  # increase epsilon until it is certified
         epsilon *= 1.0 + step
         step *= 2
     return epsilon
+
+
+def _bisected(mu_squared: Fraction, delta: float, ceiling: float) -> float:
+    """An epsilon of at least the true one, by bisection; it is certified, and above 0, where it does not hold."""
+    low, high = 0.0, ceiling
+    while gaussian_delta(mu_squared, high) > delta:
+        low, high = high, 2.0 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        if gaussian_delta(mu_squared, middle) > delta:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _negligible(mu_squared: Fraction, epsilon: float) -> bool:
+    """Whether epsilon/mu − mu/2 is above 40, so that delta ≤ Φ(−40) is below the smallest double."""
+    above = Fraction(epsilon) - mu_squared / 2
+    return above > 0 and above**2 > 1600 * mu_squared
 
 
 def _log_delta(mu_squared: Fraction, epsilon: float) -> float:

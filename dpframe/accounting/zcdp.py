@@ -20,6 +20,7 @@ from dpframe.accounting.scalar import ScalarAccountant
 from dpframe.losses import ZCDP, PrivacyLoss
 
 ROUNDING = 1e-12  # far above the rounding error of a few operations
+SMALLEST = 5e-324  # for sums below 2^−1022, which have few digits
 
 
 @attrs.frozen
@@ -75,4 +76,5 @@ def _smallest(value: Callable[[float], float]) -> float:
 
 
 def _rounded_up(total: Fraction) -> float:
-    return float(total) * (1 + ROUNDING)
+    """A double above the total; 0 if it is 0."""
+    return float(total) * (1 + ROUNDING) + SMALLEST if total > 0 else 0.0

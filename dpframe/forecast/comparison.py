@@ -153,6 +153,8 @@ def compare(
     for field, value, cls in (("rows", rows, Rows), ("budget", budget, Budget)):
         if not isinstance(value, cls):
             raise PlanError(f"{field} must be a dp.{cls.__name__}; got {type(value).__name__}.")
+    if budget.epsilon == 0.0:
+        raise PlanError("budget must have epsilon above 0; with epsilon=0 nothing can be released.")
     if not validators.is_int(draws) or draws < LEAST_DRAWS:
         raise PlanError(f"draws must be an integer of at least {LEAST_DRAWS}; got {draws!r}.")
     rows = rows.bind(scenario.dim)

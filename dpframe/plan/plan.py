@@ -48,7 +48,7 @@ class Plan:
         rows: the public promise about the data.
         budget: the most that one run may spend.
         steps: releases and derivations, in order; a step may refer to those above it.
-        accountant: the accountant that composes the losses; "auto" takes the tightest valid one.
+        accountant: the accountant that composes the losses; "auto" takes the tightest of the project's own.
         scenario: assumed data for forecasts: the default of ``explain``, and what a recipe may choose its free
             parameters by.
         accept: models of the data that the guarantee may rest on, such as ``dp.model("spiked-covariance")``.

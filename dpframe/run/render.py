@@ -79,7 +79,7 @@ def _promise(statement: Statement, title: str) -> list[RenderableType]:
         "Against": statement.against,
         "Strength": statement.strength,
         "Rows": statement.rows,
-        "Spent": f"{statement.spent} (accountant: {statement.accountant}{_others(statement)})",
+        "Spent": f"{statement.spent} (accountant: {_accountant(statement)}{_others(statement)})",
         "Reading": f"the data is read {passes}, after the charge",
         "Plan": f"sha256 {statement.plan[:16]}…",
     }
@@ -91,6 +91,11 @@ def _warned(caveat: str) -> list[RenderableType]:
     from rich.text import Text
 
     return [Text(sentence(caveat), style="bold red"), Text()] if caveat else []
+
+
+def _accountant(statement: Statement) -> str:
+    """The accountant that computed the cost, with its package."""
+    return statement.accountant + (f" of {statement.computed_by}" if statement.computed_by else "")
 
 
 def _others(statement: Statement) -> str:

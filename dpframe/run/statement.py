@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from dpframe.accounting.auto import Auto, accountant, supporting
+from dpframe import registry
+from dpframe.accounting.auto import Auto, accountant, own_supporting
 from dpframe.display.exportable import Exportable
-from dpframe.interfaces import Mechanism
+from dpframe.interfaces import Accountant, Mechanism
 from dpframe.kinds import Kind
 from dpframe.losses import under_models
 from dpframe.rounding import format_up
@@ -82,9 +83,10 @@ class Statement(Exportable):
         plan: the content hash of the plan.
         neighbors: the neighboring relation.
         accountant: the accountant that computed the cost.
-        accountants: the epsilon of each accountant that can compose these losses.
+        accountants: the epsilon of each accountant of the project that can compose these losses, and of `accountant`.
         passes: the number of passes over the data.
         lines: the steps.
+        computed_by: the package of `accountant`, with its version; empty in results of earlier versions.
     """
 
     protected: str
@@ -99,6 +101,7 @@ class Statement(Exportable):
     accountants: dict[str, float]
     passes: int
     lines: tuple[Line, ...]
+    computed_by: str = ""
 
     @property
     def caveat(self) -> str:
@@ -142,7 +145,7 @@ def statement(plan: Plan, content_hash: str) -> Statement:
         plan: the plan, possibly bound to a dimension.
         content_hash: the hash of the plan as the user declared it.
     """
-    lines = _lines(plan)
+    lines, composer = _lines(plan), _composer(plan)
     return Statement(
         protected=wording.protected(plan.rows),
         against=wording.against(plan),
@@ -152,24 +155,25 @@ def statement(plan: Plan, content_hash: str) -> Statement:
         spent=plan.spent,
         plan=content_hash,
         neighbors=str(plan.rows.neighbors),
-        accountant=_accountant(plan),
-        accountants=_accountants(plan),
+        accountant=composer.name,
+        accountants=_accountants(plan, composer),
         passes=max(plan.passes.values()),
         lines=lines,
+        computed_by=registry.provider_label("accountant", composer.name),
     )
 
 
-def _accountant(plan: Plan) -> str:
+def _composer(plan: Plan) -> Accountant:
+    """The accountant that computed the cost."""
     composer = accountant(plan.accountant)
-    if isinstance(composer, Auto):
-        composer = composer.chosen(plan.pricing.composed, plan.budget.delta)
-    return composer.name
+    return composer.chosen(plan.pricing.composed, plan.budget.delta) if isinstance(composer, Auto) else composer
 
 
-def _accountants(plan: Plan) -> dict[str, float]:
+def _accountants(plan: Plan, composer: Accountant) -> dict[str, float]:
     """The epsilon of each accountant that can compose these losses, where it is finite."""
     losses, delta = plan.pricing.composed, plan.budget.delta
-    epsilons = {each.name: each.epsilon(losses, delta) for each in supporting(losses)}
+    candidates = {each.name: each for each in (*own_supporting(losses), composer)}
+    epsilons = {name: each.epsilon(losses, delta) for name, each in candidates.items()}
     return {name: epsilon for name, epsilon in epsilons.items() if math.isfinite(epsilon)}
 
 

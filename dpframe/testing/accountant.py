@@ -2,8 +2,8 @@
 
 Each reference is the privacy curve epsilon ↦ delta of some mechanism with the given losses, so that every valid
 accountant is at or above it: one Gaussian with mu = √Σμ²; one Laplace variable; randomized response; the dominating
-pair of the exponential mechanism; and, for a zCDP loss, the Gaussian mechanism with this loss. Compositions of several
-types are convolutions of the laws of their log-likelihood ratios, rounded down to a grid, hence below the truth.
+pair of the exponential mechanism; and, for a zCDP loss, the Gaussian mechanism with this loss. For other compositions
+it is the lower bound of :mod:`dpframe.accounting.lower_bound`, by which plans refuse the answers of an accountant.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import attrs
 import numpy as np
 
+from dpframe.accounting.lower_bound import least_delta
 from dpframe.interfaces import Accountant
-from dpframe.lattice import FloatArray
 from dpframe.losses import ZCDP, Approx, BoundedRange, Gaussian, Laplace, ModelBased, PrivacyLoss, Pure
 from dpframe.testing.checks import Failed, NotRun, check
 
@@ -62,47 +63,12 @@ def references() -> list[tuple[Sequence[PrivacyLoss], Curve]]:
         [Pure(epsilon=0.2), Gaussian(mu=0.4), Pure(epsilon=0.7), Gaussian(mu=0.3)],
         [Laplace(epsilon=1.0), Pure(epsilon=0.5), BoundedRange(epsilon=0.8)],
         [ZCDP(rho=0.05), Gaussian(mu=0.5), Pure(epsilon=0.3)],
+        [Laplace(epsilon=0.05)] * 100,
+        [Pure(epsilon=0.02)] * 200,
+        [Pure(epsilon=3.0), Gaussian(mu=2.0), Laplace(epsilon=0.1)],
+        [Approx(epsilon=0.3, delta=1e-5), Approx(epsilon=0.5, delta=1e-7), Gaussian(mu=0.2)],
     ]
-    return [*cases, *((mixture, _composed(mixture)) for mixture in mixtures)]
-
-
-GRID = 2e-3  # spacing of log-likelihood ratios
-
-
-def _composed(losses: Sequence[PrivacyLoss]) -> Curve:
-    """The curve of the composition of mechanisms with these losses, from below."""
-    first, weights = 0, np.ones(1)
-    for loss in losses:
-        start, law = _law(loss)
-        first, weights = first + start, np.convolve(weights, law)
-    ratios = GRID * (first + np.arange(len(weights)))
-
-    def delta(epsilon: float) -> float:
-        return float((np.maximum(-np.expm1(epsilon - ratios), 0.0) * weights).sum())
-
-    return delta
-
-
-def _law(loss: PrivacyLoss) -> tuple[int, FloatArray]:
-    """The law of the log-likelihood ratio of a mechanism with this loss, rounded down to the grid: (start, weights)."""
-    from scipy.special import ndtr
-
-    if isinstance(loss, Gaussian | ZCDP):
-        mu = loss.mu if isinstance(loss, Gaussian) else math.sqrt(2 * loss.rho)
-        edges = np.arange(math.floor((mu**2 / 2 - 9 * mu) / GRID), math.ceil((mu**2 / 2 + 9 * mu) / GRID) + 1)
-        return int(edges[0]), np.diff(ndtr((GRID * edges - mu**2 / 2) / mu))
-    if isinstance(loss, Laplace):
-        edges = np.arange(math.floor(-loss.epsilon / GRID), math.floor(loss.epsilon / GRID) + 1)
-        at_most = 0.5 * np.exp((GRID * edges - loss.epsilon) / 2)  # P(ratio ≤ t) for −ε ≤ t < ε
-        inside = np.diff(np.append(np.where(edges == edges[0], 0.0, at_most), 0.5))
-        inside[-1] += 0.5
-        return int(edges[0]), inside
-    reach = loss.epsilon / (2 if isinstance(loss, BoundedRange) else 1)  # type: ignore[attr-defined]
-    true = 1 / (1 + math.exp(-reach))
-    low, high = math.floor(-reach / GRID), math.floor(reach / GRID)
-    law = np.zeros(high - low + 1)
-    law[0], law[-1] = 1 - true, true
-    return low, law
+    return [*cases, *((mixture, partial(least_delta, mixture)) for mixture in mixtures)]
 
 
 def _gaussian(mu: float) -> Curve:

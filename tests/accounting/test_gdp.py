@@ -74,3 +74,25 @@ def test_composition_ignores_order_and_grows(mus: list[float], data: st.DataObje
     assert GDP.epsilon(losses, 1e-5) == GDP.epsilon(shuffled, 1e-5)
     assert GDP.epsilon(losses, 1e-5) >= GDP.epsilon(losses[:-1], 1e-5)
     assert GDP.epsilon(losses, 1e-5) <= GDP.epsilon(losses, 1e-6)
+
+
+@pytest.mark.parametrize("mu", [5e-324, 1e-200, 1e-12, 0.02])
+def test_a_delta_below_all_doubles_is_the_smallest(mu: float) -> None:
+    assert 5e-324 == GDP.delta([dp.losses.Gaussian(mu=mu)], 1.0)
+
+
+@pytest.mark.parametrize("delta", [0.5, 0.999999, 1 - 2.0**-50])
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-15, 1e-12, 1e-9])
+def test_an_epsilon_that_rounding_hides_is_certified(delta: float, epsilon: float) -> None:
+    """At a delta near that of epsilon = 0, and near 1, where the curve hardly changes."""
+    scale = largest_scale(lambda mu: GDP.epsilon([dp.losses.Gaussian(mu=mu)], delta), epsilon)
+    assert scale is not None
+    found = GDP.epsilon([dp.losses.Gaussian(mu=scale)], delta)
+    assert found <= epsilon
+    assert GDP.delta([dp.losses.Gaussian(mu=scale)], found) <= delta
+
+
+def test_a_mu_whose_square_is_no_double_has_an_epsilon() -> None:
+    found = GDP.epsilon([dp.losses.Gaussian(mu=1e-200)], 1e-250)
+    assert 1e-200 < found < 1e-197
+    assert GDP.delta([dp.losses.Gaussian(mu=1e-200)], found) <= 1e-250

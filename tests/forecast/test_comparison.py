@@ -176,6 +176,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"task": ["subspace"]}, "task must be one of"),
     ({"rows": None}, "rows must be a dp.Rows; got NoneType"),
     ({"budget": 1.0}, "budget must be a dp.Budget; got float"),
+    ({"budget": dp.Budget(epsilon=0.0, delta=1e-6)}, "budget must have epsilon above 0"),
     ({"rows": attrs.evolve(ROWS, dim=7)}, "the promise says dim=7; got dim=5"),
     ({"draws": 7}, "draws must be an integer of at least 8; got 7"),
 ]

@@ -197,3 +197,9 @@ def test_a_norm_that_is_released_does_not_settle_recipes_again() -> None:
         found = plan(radius, dp.release("t", "settling"), rows=rows)
         assert ["radius", "t"] == [step.name for step in found.with_released({"radius": dp.Scalar(2.0)}).steps]
         assert 2 == len(plan(dp.release("t", "settling"), rows=dp.Rows(norm=2.0, neighbors="add-remove")).releases)
+
+
+def test_a_budget_that_allows_almost_everything_is_solved_too() -> None:
+    built = plan(dp.release("a", "gaussian"), budget=dp.Budget(epsilon=1e-12, delta=0.999999))
+    assert 0.0 < built.spent.epsilon <= 1e-12
+    assert 0.999999 >= dp.accountant("gdp").delta(built.pricing.all_losses, 1e-12)

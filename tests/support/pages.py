@@ -43,5 +43,5 @@ def blocks(text: str) -> list[Block]:
 def stable(text: str) -> str:
     """A text without hashes, and without what a report says of other plugins that happen to be installed."""
     text = re.sub(r"sha256 [0-9a-f]+", "sha256", text)
-    text = re.sub(r"\(accountant: (\w+);[^)]*\)", r"(accountant: \1)", text)
+    text = re.sub(r"\(accountant: ([^;)]*);[^)]*\)", r"(accountant: \1)", text)
     return re.sub(r"^(dpframe \d[\w.]*), dpframe-(?:.|\n(?!\n))*", r"\1", text, flags=re.M).rstrip()  # over lines

@@ -32,6 +32,7 @@ Array = NDArray[np.float64]
 ROUNDING = 2.0**-53
 CUT = 1e-15  # mass that the library may truncate at the ends of a law in each composition
 BUILT = 1e-12  # an upper bound on the quadrature, truncation and rounding errors of one law
+NODES = 8  # of Gauss's rule in each cell of a Gaussian
 REACH = 8.5  # deviations of a Gaussian on either side; 2e-17 lies beyond
 
 
@@ -217,14 +218,16 @@ def laplace(epsilon: float, spacing: float, tilt: float) -> Distribution:
 def gaussian(mu: float, spacing: float, tilt: float) -> Distribution:
     """A unit Gaussian shifted by mu: the loss is normal with mean mu²/2 and deviation mu.
 
-    Tilting moves the mean by t mu². Cells are short compared with mu; in each, the density is integrated by Gauss's
-    rule, with a relative error below 1e-15.
+    Tilting moves the mean by t mu². In each cell the density, times the shares of both ends, is integrated by Gauss's
+    rule. Where that changes by a factor of e^a over a cell, n nodes have a relative error of about
+    a^(2n) (n!)⁴ / ((2n + 1) (2n)!³): for n = 8 below 1e-13 up to a = 4. With a spacing of at most mu/128, a is at most
+    (t mu + REACH)/128, and t mu at most 39 if delta is a double. Closed forms would subtract nearly equal numbers.
     """
     center, reach = mu * (mu * (0.5 + tilt)), REACH * mu
     first, last = math.floor((center - reach) / spacing), math.ceil((center + reach) / spacing)
     starts = np.arange(first, last) * spacing - center
     totals = np.zeros(last - first + 1)
-    for node, weight in zip(*np.polynomial.legendre.leggauss(3), strict=True):
+    for node, weight in zip(*np.polynomial.legendre.leggauss(NODES), strict=True):
         inside = spacing * (1 + node) / 2
         masses = np.exp(-0.5 * ((starts + inside) / mu) ** 2) * (weight * spacing / (2 * mu * math.sqrt(2 * math.pi)))
         lower, upper = shares(inside, spacing, tilt)

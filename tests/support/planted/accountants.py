@@ -34,6 +34,37 @@ class Optimizt(RightSumOfMus):
         return super().delta(losses, epsilon / 0.98)
 
 
+class HalfTheLoss(RightSumOfMus):
+    """A factor of two lost, so that plans have half of the noise."""
+
+    def epsilon(self, losses: Sequence[dp.PrivacyLoss], delta: float) -> float:
+        return super().epsilon(self._halved(losses), delta)
+
+    def delta(self, losses: Sequence[dp.PrivacyLoss], epsilon: float) -> float:
+        return super().delta(self._halved(losses), epsilon)
+
+    @staticmethod
+    def _halved(losses: Sequence[dp.PrivacyLoss]) -> list[dp.PrivacyLoss]:
+        return [dp.losses.Gaussian(mu=loss.mu / 2) for loss in losses if isinstance(loss, dp.losses.Gaussian)]
+
+
+class ForgetsCrowds(RightSumOfMus):
+    """Of more than twenty pure losses, every second one of the rest is forgotten."""
+
+    def supports(self, loss: dp.PrivacyLoss) -> bool:
+        return isinstance(loss, dp.losses.Pure)
+
+    def epsilon(self, losses: Sequence[dp.PrivacyLoss], delta: float) -> float:
+        return dp.accountant("auto").epsilon(self._counted(losses), delta)
+
+    def delta(self, losses: Sequence[dp.PrivacyLoss], epsilon: float) -> float:
+        return dp.accountant("auto").delta(self._counted(losses), epsilon)
+
+    @staticmethod
+    def _counted(losses: Sequence[dp.PrivacyLoss]) -> list[dp.PrivacyLoss]:
+        return [*losses[:20], *losses[20::2]]
+
+
 class OnlyTheDearest(RightSumOfMus):
     """Of losses of several types, only the dearest type counts."""
 
