@@ -71,7 +71,7 @@ def _run(
         )
     random = Random(Keystream.secure() if insecure_seed is None else Keystream.insecure(insecure_seed))
     stated = statement(plan, content_hash)
-    registry.hook().dpframe_before_charge(plan=plan, losses=plan.pricing.all_losses)
+    registry.before_charge(plan, plan.pricing.all_losses)
     charge = None if account is None else account.reserve(plan, content_hash)
     # From here on the plan is charged: `plan.spent` is spent whatever happens.
     try:
