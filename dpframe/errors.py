@@ -17,14 +17,22 @@ Errors of the first four kinds are raised before anything is charged, read or dr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpframe.spec.budget import Budget
 
 
 class DPFrameError(Exception):
-    """Base of every error raised by dpframe."""
+    """Base of every error raised by dpframe. It can be pickled and copied, with its attributes and notes."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args), vars(self)
+
+
+def _restored(cls: type[DPFrameError], args: tuple[Any, ...]) -> DPFrameError:
+    """An error without its attributes: its own arguments, some of them by keyword only, are not known here."""
+    return cls.__new__(cls, *args)
 
 
 class PlanError(DPFrameError, ValueError):

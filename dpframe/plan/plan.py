@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +75,10 @@ class Plan:
             raise PlanError("a plan needs steps: a list of dp.release(...) and dp.derive(...), at least one.")
         self._check_steps()
         _ = self.pricing
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy what was declared: a plan read back is checked and priced by what is installed there."""
+        return partial(Plan, **{str(field.alias): getattr(self, field.name) for field in attrs.fields(Plan)}), ()
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
