@@ -17,6 +17,7 @@ from dpframe.discovery import PluginInfo
 from dpframe.errors import (
     BudgetExceeded,
     DataError,
+    DerivationFailed,
     DPFrameError,
     LedgerError,
     PlanError,
@@ -58,6 +59,7 @@ __all__ = [
     "DPFrameError",
     "DataError",
     "Dataset",
+    "DerivationFailed",
     "Explanation",
     "Ledger",
     "LedgerError",

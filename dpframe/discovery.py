@@ -19,7 +19,7 @@ import attrs
 import pluggy
 
 from dpframe import hookspecs
-from dpframe.errors import PluginError
+from dpframe.errors import PluginError, described
 from dpframe.interfaces import API_VERSION, Accountant, BoundOracle, Mechanism, PostProcessor, Recipe, Statistic
 
 ENTRY_POINTS = "dpframe"
@@ -109,7 +109,7 @@ class Catalog:
             try:
                 plugin = entry.load()
             except BROKEN as error:
-                self._set_aside(name, version, f"it cannot be imported: {_words(error)}", _files_may_rule(entry))
+                self._set_aside(name, version, f"it cannot be imported: {described(error)}", _files_may_rule(entry))
             else:
                 self._add(plugin, name, version)
             self.complete &= not _being_imported(entry)
@@ -125,8 +125,7 @@ class Catalog:
         except BROKEN as error:
             if self.manager.has_plugin(name):
                 self.manager.unregister(name=name)
-            words = str(error) if isinstance(error, PluginError) else _words(error)
-            self._set_aside(name, version, words, _may_rule(plugin))
+            self._set_aside(name, version, described(error), _may_rule(plugin))
             return
         provides = tuple(f"{role} {label}" for role, label in classes)
         self.plugins[name] = PluginInfo(name, version, "active", provides)
@@ -185,14 +184,6 @@ def checked_class(role: str, cls: Any) -> str:
     if role in ("mechanism", "postprocessor", "statistic") and not attrs.has(cls):
         raise PluginError(f"{cls.__name__} is not an attrs class; decorate it with @attrs.frozen(kw_only=True)")
     return name
-
-
-def _words(error: BaseException) -> str:
-    """The type and text of an error of a plugin, whose text may itself fail."""
-    try:
-        return f"{type(error).__name__}: {error}"
-    except BROKEN:
-        return type(error).__name__
 
 
 def _being_imported(entry: metadata.EntryPoint) -> bool:

@@ -17,6 +17,7 @@ from dpframe.lattice import IntArray
 from dpframe.losses import BoundedRange, PrivacyLoss
 from dpframe.noise import Random
 from dpframe.reading.private_data import PrivateData
+from dpframe.spec.refs import Shape
 from dpframe.spec.rows import NORM_LIMIT, Rows
 from dpframe.statistics import ColumnHistogram, NormHistogram
 
@@ -92,6 +93,9 @@ class PrivateQuantile(Mechanism):
 
     def reads(self) -> tuple[Statistic, ...]:
         return (_histogram(self.column, self.grid),)
+
+    def output_shape(self, rows: Rows) -> Shape:
+        return ()
 
     def loss(self, rows: Rows, level: float) -> PrivacyLoss:
         return BoundedRange(epsilon=level)

@@ -181,11 +181,11 @@ class Ledger(Printable, Exportable):
         if charge is None:
             return False
         with self.journal.reading() as transaction:
-            condition = "WHERE dataset = ? AND number > ? AND kind = 'released'"
+            condition = "WHERE dataset = ? AND number > ? AND kind IN ('released', 'failed')"
             for entry in transaction.entries(condition, charge.dataset, charge.entry):
                 content = self.journal.chain.check(entry).content
                 if content["run"] == charge.run:
-                    return bool(content["released"] == result.fingerprint)
+                    return bool(content.get("released") == result.fingerprint)
         return False
 
     def __rich__(self) -> RenderableType:

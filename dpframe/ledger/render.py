@@ -152,7 +152,8 @@ def _details(kind: str, content: dict[str, Any]) -> str:
         case "released":
             return f"values {content['released'][:12]}…"
         case _:
-            return f"failed in step {content['step']!r}; the charge stands"
+            values = f"; values {content['released'][:12]}…" if "released" in content else ""
+            return f"failed in step {content['step']!r}; the charge stands{values}"
 
 
 def render_verified(verified: Verified) -> RenderableType:

@@ -15,11 +15,11 @@ from dpframe.interfaces import Mechanism, PostProcessor, Recipe, Statistic
 from dpframe.kinds import Kind, Scalar
 from dpframe.losses import ModelBased, PrivacyLoss
 from dpframe.plan.pricing import Pricing, check_levels, priced
-from dpframe.plan.schedule import Pass, needs, passes, schedule
+from dpframe.plan.schedule import Pass, inputs_of, passes, schedule
 from dpframe.plan.steps import Step
 from dpframe.spec.budget import Budget
 from dpframe.spec.models import Model, as_models
-from dpframe.spec.refs import Shape, check_kinds, references, with_shapes
+from dpframe.spec.refs import Shape, check_kinds, with_shapes
 from dpframe.spec.rows import Rows
 from dpframe.spec.scenario import Scenario
 
@@ -94,6 +94,11 @@ class Plan:
         if not self.releases:
             raise PlanError("a plan without a dp.release step releases nothing; add one.")
         _ = self.kinds
+        _ = self.shapes
+
+    @cached_property
+    def shapes(self) -> dict[str, Shape | None]:
+        """The shape of every result, by step, as far as it is known; each step is checked by those above it."""
         shapes: dict[str, Shape | None] = {}
         for step in self.steps:
             action = with_shapes(step.action, shapes)
@@ -103,6 +108,7 @@ class Plan:
                 for part in (action, *statistics):
                     part.check(self.rows)
             shapes[step.name] = action.output_shape(self.rows)
+        return shapes
 
     @cached_property
     def kinds(self) -> dict[str, type[Kind]]:
@@ -164,9 +170,7 @@ class Plan:
         modeled: set[str] = set()
         for step in self.steps:
             losses = self.pricing.losses.get(step.name, ())
-            reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
-            sources = {*references(step.action), *(name for statistic in reads for name in needs(statistic, self.rows))}
-            if sources & modeled or any(isinstance(loss, ModelBased) for loss in losses):
+            if modeled.intersection(inputs_of(step, self.rows)) or any(isinstance(loss, ModelBased) for loss in losses):
                 modeled.add(step.name)
         return frozenset(modeled)
 

@@ -71,6 +71,18 @@ def needs(statistic: Statistic, rows: Rows) -> tuple[str, ...]:
     return (*references(statistic), *((norm,) if statistic.clips and norm is not None else ()))
 
 
+def inputs_of(step: Step, rows: Rows) -> tuple[str, ...]:
+    """The steps whose results a step needs, for itself or for the statistics that it reads, each once.
+
+    Args:
+        step: the step.
+        rows: the promise, whose norm may be the result of a step.
+    """
+    reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
+    needed = (*references(step.action), *(name for statistic in reads for name in needs(statistic, rows)))
+    return tuple(dict.fromkeys(needed))
+
+
 def statistics_of(step: Step, values: Mapping[str, Kind]) -> tuple[Statistic, ...]:
     """The statistics that a step reads, with their references resolved.
 

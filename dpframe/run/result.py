@@ -113,6 +113,7 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
         private: False where the run had a fixed seed.
         versions: the versions of dpframe and of the plugins.
         charge: the charge to a ledger; None without one.
+        failed: why steps have no value, in words, by step; empty for a complete run.
     """
 
     statement: Statement
@@ -120,6 +121,7 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
     private: bool = True
     versions: dict[str, str] = attrs.field(factory=dict)
     charge: Charge | None = None
+    failed: dict[str, str] = attrs.field(factory=dict)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.record(name).value.array
@@ -136,6 +138,8 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
         Args:
             name: the name of the step.
         """
+        if name in self.failed:
+            raise KeyError(f"step {name!r} has no result: {self.failed[name]}")
         if name not in self.records:
             raise KeyError(f"there is no result {name!r}; there is: {', '.join(self.records)}")
         return self.records[name]
@@ -176,6 +180,7 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
             "statement": self.statement.to_dict(),
             "versions": self.versions,
             "charge": None if self.charge is None else self.charge.to_dict(),
+            **({"failed": self.failed} if self.failed else {}),
             "results": self._values(),
         }
 
@@ -202,6 +207,7 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
                 private=_boolean(content["private"]),
                 versions=content["versions"],
                 charge=None if charge is None else Charge.from_dict(charge),
+                failed={str(name): str(words) for name, words in content.get("failed", {}).items()},
             )
         except DataError:
             raise

@@ -36,6 +36,7 @@ from tests.support.planted.postprocessors import (
     AsksForData,
     RandomTrace,
     RightTrace,
+    RootOfTrace,
     TraceOfAnotherKind,
     TraceOfUntrueShape,
 )
@@ -109,6 +110,7 @@ PLANTED: dict[str, tuple[Any, tuple[str, ...]]] = {
     "a random post-processor": (RandomTrace(of=np.eye(2)), ("pure-function",)),
     "a result of another kind": (TraceOfAnotherKind(of=np.eye(2)), ("kind-honored",)),
     "a result of another shape than it tells": (TraceOfUntrueShape(of=np.eye(2)), ("kind-honored",)),
+    "a derivation that fails on noise": (RootOfTrace(of=np.eye(2)), ("survives-noise",)),
     "a post-processor that asks for data": (AsksForData(of=np.eye(2)), ("nothing-private",)),
     "an accountant below the truth": (Optimizt(), ("never-below-the-truth",)),
     "only the dearest type of loss counted": (OnlyTheDearest(), ("never-below-the-truth",)),
