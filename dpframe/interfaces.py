@@ -65,6 +65,13 @@ class Statistic(ABC):
         for name, part in self.partial(chunk).items():
             sums[name].add(np.asarray(part))
 
+    def part_shapes(self, rows: Rows) -> Mapping[str, Shape]:
+        """The shapes of the parts, as far as they are known before the run: one that needs too much memory is refused.
+
+        The dimension of the rows is known.
+        """
+        return {}
+
     def check(self, rows: Rows) -> None:
         """Raise PlanError if the promise does not suit this statistic; the dimension may still be unknown."""
 
@@ -106,8 +113,18 @@ class Mechanism(ABC):
         return self.gives
 
     def output_shape(self, rows: Rows) -> Shape | None:
-        """The shape of the released value, as far as it is known before the run; later steps are checked against it."""
+        """The shape of the released value, as far as it is known before the run; later steps are checked against it.
+
+        Derivations are tried on made-up values of this shape before a run is charged.
+        """
         return None
+
+    def working_bytes(self, rows: Rows) -> int:
+        """Bytes that `release` certainly takes besides its statistics and its result: a run that cannot fit is refused.
+
+        The dimension of the rows is known.
+        """
+        return 0
 
     def check(self, rows: Rows) -> None:
         """Raise PlanError if the promise does not suit this mechanism; the dimension may still be unknown."""

@@ -103,10 +103,22 @@ class Kind:
     def __hash__(self) -> int:
         return hash((type(self), self.array.shape, (self.array + 0.0).tobytes()))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), {field.name: getattr(self, field.name) for field in attrs.fields(type(self))})
+
     @property
     def beside(self) -> tuple[Any, ...]:
         """Everything that is released with the array: axes and, in some kinds, a constant."""
         return tuple(getattr(self, field.name) for field in attrs.fields(type(self)) if field.name != "array")
+
+
+def _restored(kind: type[Kind], fields: dict[str, Any]) -> Kind:
+    """A value that was pickled or copied, read-only as it was: NumPy makes new arrays writeable."""
+    value = object.__new__(kind)
+    for name, part in fields.items():
+        object.__setattr__(value, name, part)
+    value.array.setflags(write=False)
+    return value
 
 
 @attrs.frozen(eq=False, slots=False)

@@ -21,7 +21,7 @@ from dpframe.reading.chunk import Chunk
 from dpframe.sensitivity import Sensitivity
 from dpframe.spec.columns import Column
 from dpframe.spec.placement import NORM_LIMIT
-from dpframe.spec.refs import input, shape_of
+from dpframe.spec.refs import Shape, input, shape_of
 from dpframe.spec.rows import Rows
 
 if TYPE_CHECKING:
@@ -47,6 +47,15 @@ class Moment(Statistic):
     def add_to(self, chunk: Chunk, sums: Mapping[str, ExactSum]) -> None:
         """Add the Gram matrix of these rows without storing it."""
         chunk.add_gram(sums["moment"].with_room(len(chunk) * lattice.RADIUS**2))
+
+    def part_shapes(self, rows: Rows) -> Mapping[str, Shape]:
+        """A square matrix."""
+        return {"moment": self.shape(rows)}
+
+    @staticmethod
+    def shape(rows: Rows) -> Shape:
+        """The shape of a moment, also of a released one, as far as it is known."""
+        return (None, None) if rows.dim is None else (rows.width, rows.width)
 
     @staticmethod
     def kind(rows: Rows) -> type[SymmetricMatrix] | type[AugmentedMoment]:
@@ -139,6 +148,12 @@ class BlockMoment(Statistic):
         """See :func:`dpframe.sensitivity.blocks`."""
         return sensitivity.blocks(rows, self.basis.array.shape[1])
 
+    def part_shapes(self, rows: Rows) -> Mapping[str, Shape]:
+        """The shapes of the three parts."""
+        dim, rank = shape_of(self.basis) or (rows.dim, None)
+        rest = None if dim is None or rank is None else dim - rank
+        return {"signal": (rank, rank), "cross": (rank, rest), "residual": ()}
+
     def sides(self, chunk: Chunk) -> tuple[FloatArray, FloatArray]:
         """The integer rows a and b, each of length at most RADIUS on its own lattice; see `steps`."""
         rank = self.basis.array.shape[1]
@@ -206,6 +221,10 @@ class NormHistogram(Statistic):
         """See :func:`dpframe.sensitivity.histogram`."""
         return {"counts": sensitivity.histogram(rows)}
 
+    def part_shapes(self, rows: Rows) -> Mapping[str, Shape]:
+        """One count for each bin."""
+        return {"counts": (len(self.edges) + 1,)}
+
     def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
         """The counts of these rows."""
         bits = lattice.direction_bits(chunk.rows.known_dim) - 1
@@ -248,6 +267,10 @@ class ColumnHistogram(Statistic):
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
         """See :func:`dpframe.sensitivity.histogram`."""
         return {"counts": sensitivity.histogram(rows)}
+
+    def part_shapes(self, rows: Rows) -> Mapping[str, Shape]:
+        """One count for each bin."""
+        return {"counts": (len(self.edges) + 1,)}
 
     def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
         """The counts of these rows."""

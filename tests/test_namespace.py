@@ -19,7 +19,8 @@ USERS = {
     "before and beside a run": "compare Comparison audit Audit accountant losses",
     "interfaces": "Mechanism PostProcessor Accountant BoundOracle Statistic Recipe hookimpl",
     "plugins": "plugins PluginInfo register unregister",
-    "errors": "DPFrameError PlanError BudgetExceeded DataError PluginError LedgerError ReleaseFailed SamplingError",
+    "errors": "DPFrameError PlanError BudgetExceeded DataError PluginError LedgerError ReleaseFailed "
+    "DerivationFailed SamplingError",
 }
 
 

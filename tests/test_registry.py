@@ -13,7 +13,8 @@ import pytest
 
 import dpframe.plugin as dp
 from dpframe import registry
-from dpframe.registry import PluginInfo, Registry
+from dpframe.discovery import PluginInfo
+from dpframe.registry import Registry
 from tests.support.plugins import (
     Both,
     Count,

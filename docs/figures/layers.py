@@ -12,7 +12,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("spec",),
     ("sensitivity", "display"),
     ("interfaces", "hookspecs"),
-    ("registry",),
+    ("discovery", "registry"),
     ("accounting",),
     ("reading",),
     ("statistics",),

@@ -18,6 +18,7 @@ from dpframe.losses import BoundedRange, PrivacyLoss
 from dpframe.noise import Random
 from dpframe.reading.private_data import PrivateData
 from dpframe.spec.placement import NORM_LIMIT
+from dpframe.spec.refs import Shape
 from dpframe.spec.rows import Rows
 from dpframe.statistics import ColumnHistogram, NormHistogram
 
@@ -93,6 +94,9 @@ class PrivateQuantile(Mechanism):
 
     def reads(self) -> tuple[Statistic, ...]:
         return (_histogram(self.column, self.grid),)
+
+    def output_shape(self, rows: Rows) -> Shape:
+        return ()
 
     def loss(self, rows: Rows, level: float) -> PrivacyLoss:
         return BoundedRange(epsilon=level)

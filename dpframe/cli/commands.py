@@ -157,12 +157,21 @@ def run(arguments: argparse.Namespace) -> None:
         result = plan.run(data, progress=_on_a_terminal(), **charged)
     except DataError as error:
         raise DataError(f"{error} {TRY_FIRST}") from None
+    except BaseException as error:
+        if kept := getattr(error, "result", None):  # charged: write and print what was released
+            _deliver(kept, output, as_json=arguments.json)
+        raise
+    _deliver(result, output, as_json=arguments.json)
+
+
+def _deliver(result: Result, output: Path, *, as_json: bool) -> None:
+    """Write and print a result."""
     try:
         _write(result, output)
     except OSError as error:  # the budget is spent: print the result rather than lose it
         print(result.to_json())
         raise ReleaseFailed(f"{output} could not be written ({error}); the result is printed above.") from None
-    if arguments.json:
+    if as_json:
         print(result.to_json())
     else:
         _console().print(result)

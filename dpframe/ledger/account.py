@@ -160,14 +160,16 @@ class Account:
         """
         return self._outcome("released", charge, recorded.released(attrs.evolve(result, charge=charge)))
 
-    def failed(self, charge: Charge, step: str | None) -> Charge:
-        """Record that the run failed; its charge stands.
+    def failed(self, charge: Charge, step: str | None, result: Result | None = None) -> Charge:
+        """Record that the run failed, with a hash of the values that were released all the same; its charge stands.
 
         Args:
             charge: the charge that reserved the loss.
             step: the step that failed, where it is known.
+            result: the values that there are.
         """
-        return self._outcome("failed", charge, {"step": step or ""})
+        values = {} if result is None else recorded.released(attrs.evolve(result, charge=charge))
+        return self._outcome("failed", charge, {"step": step or "", **values})
 
     def _outcome(self, kind: str, charge: Charge, content: dict[str, Any]) -> Charge:
         journal = self.ledger.journal

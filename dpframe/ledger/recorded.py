@@ -82,7 +82,7 @@ def write_outcome(journal: Journal, transaction: Transaction, charge: Charge, ki
 
 
 def released(result: Result) -> dict[str, str]:
-    """What the outcome of a completed run holds.
+    """What the outcome of a run with values holds.
 
     Args:
         result: the result, with its charge.
@@ -95,7 +95,8 @@ def record(journal: Journal, transaction: Transaction, result: Result) -> Result
     run = _Run.of(journal, transaction, result)
     if run.outcome is None:
         run.check(run.difference_of_promise(result))
-        outcome = write_outcome(journal, transaction, run.charge, "released", **released(result))
+        kind, step = ("failed", {"step": next(iter(result.failed))}) if result.failed else ("released", {})
+        outcome = write_outcome(journal, transaction, run.charge, kind, **step, **released(result))
     else:
         run.check(run.difference(result))
         outcome = run.outcome
@@ -167,8 +168,8 @@ class _Run:
         if self.outcome is None:
             return "no outcome was recorded; ledger.record(result), or dpframe ledger record, does it later"
         content = self.outcome.content
-        if self.outcome.kind != "released":
-            return "the run is recorded as failed"
+        if "released" not in content:
+            return "the run is recorded as failed, without values"
         if content["released"] != result.fingerprint:
             return "its values are others"
         if content.get("statement") not in (None, statement_hash(result.statement)):

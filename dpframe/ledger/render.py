@@ -155,7 +155,8 @@ def _details(kind: str, content: dict[str, Any]) -> str:
         case "repaired":
             return f"the clock of entry {content['entry']} was wrong: it said {content['said'][:19]}"
         case _:
-            return f"failed in step {content['step']!r}; the charge stands"
+            values = f"; values {content['released'][:12]}…" if "released" in content else ""
+            return f"failed in step {content['step']!r}; the charge stands{values}"
 
 
 def render_verified(verified: Verified) -> RenderableType:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,12 @@ from dpframe.interfaces import Mechanism, PostProcessor, Recipe
 from dpframe.kinds import Kind
 from dpframe.losses import ModelBased, PrivacyLoss
 from dpframe.plan.pricing import Pricing, check_levels, priced
-from dpframe.plan.schedule import Pass, needed_of, needs, passes, schedule
+from dpframe.plan.schedule import Pass, inputs_of, needed_of, passes, schedule
 from dpframe.plan.steps import Step
 from dpframe.spec.budget import Budget
 from dpframe.spec.models import Model, as_models
 from dpframe.spec.placement import KINDS
-from dpframe.spec.refs import Shape, check_kinds, references, with_shapes
+from dpframe.spec.refs import Shape, check_kinds, with_shapes
 from dpframe.spec.rows import Rows
 from dpframe.spec.scenario import Scenario
 
@@ -86,6 +86,10 @@ class Plan:
         self._check_steps()
         _ = self.pricing
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy what was declared: a plan read back is checked and priced by what is installed there."""
+        return partial(Plan, **{str(field.alias): getattr(self, field.name) for field in attrs.fields(Plan)}), ()
+
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The steps with recipes expanded."""
@@ -100,6 +104,11 @@ class Plan:
         if not self.releases:
             raise PlanError("a plan without a dp.release step releases nothing; add one.")
         _ = self.kinds
+        _ = self.shapes
+
+    @cached_property
+    def shapes(self) -> dict[str, Shape | None]:
+        """The shape of every result, by step, as far as it is known; each step is checked by those above it."""
         shapes: dict[str, Shape | None] = {}
         for step in self.steps:
             action = with_shapes(step.action, shapes)
@@ -110,6 +119,7 @@ class Plan:
                 for part in (action, *statistics):
                     part.check(rows)
             shapes[step.name] = action.output_shape(rows)
+        return shapes
 
     @cached_property
     def kinds(self) -> dict[str, type[Kind]]:
@@ -175,10 +185,7 @@ class Plan:
         modeled: set[str] = set()
         for step in self.steps:
             losses = self.pricing.losses.get(step.name, ())
-            reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
-            rows = self.rows_of(step)
-            sources = {*references(step.action), *(name for statistic in reads for name in needs(statistic, rows))}
-            if sources & modeled or any(isinstance(loss, ModelBased) for loss in losses):
+            if modeled.intersection(inputs_of(step, self.rows)) or any(isinstance(loss, ModelBased) for loss in losses):
                 modeled.add(step.name)
         return frozenset(modeled)
 

@@ -74,6 +74,19 @@ def needs(statistic: Statistic, rows: Rows) -> tuple[str, ...]:
     return (*references(statistic), *needed_of(rows, statistic).values())
 
 
+def inputs_of(step: Step, rows: Rows) -> tuple[str, ...]:
+    """The steps whose results a step needs, for itself or for the statistics that it reads, each once.
+
+    Args:
+        step: the step.
+        rows: the promise of the plan.
+    """
+    reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
+    own = rows.placed(step.rows)
+    needed = (*references(step.action), *(name for statistic in reads for name in needs(statistic, own)))
+    return tuple(dict.fromkeys(needed))
+
+
 def needed_of(rows: Rows, statistic: Statistic) -> dict[str, str]:
     """The steps that release the parts of the promise that a statistic depends on, by part.
 

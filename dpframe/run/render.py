@@ -51,6 +51,9 @@ def render_result(result: Result) -> RenderableType:
     parts += [*_promise(result.statement, "What was promised"), *_steps(result.statement)]
     for record in result.records.values():
         parts += _value(record)
+    if result.failed:
+        labeled = {name: sentence(words.removesuffix(".")) for name, words in result.failed.items()}
+        parts += [heading("Steps without a result"), pairs(labeled), Text()]
     versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
     return Group(*parts, Text(versions, style="dim"))
 

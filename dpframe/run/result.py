@@ -118,6 +118,7 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
         charge: the charge to a ledger; None without one.
         warnings: what in the released values cannot be told from zero, in sentences; see
             :mod:`dpframe.run.within_noise`. They depend on released values only.
+        failed: why steps have no value, in words, by step; empty for a complete run.
     """
 
     statement: Statement
@@ -126,6 +127,7 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
     versions: dict[str, str] = attrs.field(factory=dict)
     charge: Charge | None = None
     warnings: tuple[str, ...] = ()
+    failed: dict[str, str] = attrs.field(factory=dict)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.record(name).value.array
@@ -142,6 +144,8 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
         Args:
             name: the name of the step.
         """
+        if name in self.failed:
+            raise KeyError(f"step {name!r} has no result: {self.failed[name]}")
         if name not in self.records:
             raise KeyError(f"there is no result {name!r}; there is: {', '.join(self.records)}")
         return self.records[name]
@@ -183,6 +187,7 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
             "statement": self.statement.to_dict(),
             "versions": self.versions,
             "charge": None if self.charge is None else self.charge.to_dict(),
+            **({"failed": self.failed} if self.failed else {}),
             "results": self._values(),
         }
 
@@ -210,6 +215,7 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
                 versions=content["versions"],
                 charge=None if charge is None else Charge.from_dict(charge),
                 warnings=_texts(content.get("warnings", [])),
+                failed={str(name): str(words) for name, words in content.get("failed", {}).items()},
             )
         except DataError:
             raise

@@ -14,7 +14,8 @@ import pytest
 import dpframe as dp
 from dpframe.cli import commands
 from dpframe.cli import main as cli
-from tests.support.mechanisms import Failing, registered
+from tests.support.derivations import Disliking
+from tests.support.mechanisms import Failing, NoisyTrace, registered
 
 PLAN = """format = 1
 
@@ -103,6 +104,29 @@ def test_a_result_that_cannot_be_written_is_printed_not_lost(
     assert 3 == code
     assert "no space left" in err
     assert {"moment", "components"} == set(json.loads(out)["results"])
+
+
+PARTIAL = (
+    PLAN.replace('with = "gaussian"', 'with = "noisy-trace"')
+    .replace("top-subspace", "test-disliking")
+    .replace("k = 2\n", "")
+)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_failing_derivation_writes_and_prints_what_was_released(
+    capsys: pytest.CaptureFixture[str], as_json: bool
+) -> None:
+    Path("partial.toml").write_text(PARTIAL)
+    with registered(NoisyTrace, Disliking):
+        words = ["run", "partial.toml", "rows.npy", *(["--json"] if as_json else [])]
+        code, out, err = dpframe(*words, capsys=capsys)
+    assert 3 == code
+    assert "step 'components' failed after the charge: ValueError: " in err
+    written = dp.Result.load("partial-result/result.json")
+    assert (["moment"], ["components"]) == (list(written), list(written.failed))
+    assert (out == Path("partial-result/result.json").read_text()) if as_json else ("Steps without a result" in out)
+    assert ["moment"] == np.load("partial-result/arrays.npz").files
 
 
 def test_a_failure_after_the_charge_has_its_own_exit_code(capsys: pytest.CaptureFixture[str]) -> None:

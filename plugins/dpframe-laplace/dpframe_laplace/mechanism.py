@@ -54,6 +54,12 @@ class LaplaceEigenvalues(dp.Mechanism):
         if rows.dim is not None and self.k > rows.dim:
             raise dp.PlanError(f"k={self.k} is more than the {rows.dim} coordinates of the rows.")
 
+    def output_shape(self, rows: dp.Rows) -> dp.Shape:
+        return (self.k,)
+
+    def working_bytes(self, rows: dp.Rows) -> int:
+        return 3 * 8 * rows.known_dim**2  # the moment in floats, its eigenvectors and a residual
+
     def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
         return dp.losses.Laplace(epsilon=level)
 

@@ -57,6 +57,9 @@ class Bingham(dp.Mechanism):
     def output_shape(self, rows: dp.Rows) -> dp.Shape:
         return rows.dim, self.k
 
+    def working_bytes(self, rows: dp.Rows) -> int:
+        return 3 * 8 * rows.known_dim**2  # the moment in floats, a basis and the moment in it
+
     def check(self, rows: dp.Rows) -> None:
         refuse_centered(self.name, rows)
         if rows.dim is not None and self.k > rows.dim:

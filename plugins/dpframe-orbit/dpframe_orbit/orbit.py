@@ -79,6 +79,12 @@ class Orbit(dp.Mechanism):
     def output(self, rows: dp.Rows) -> type[dp.Kind]:
         return dp.SymmetricMatrix if self.real else dp.HermitianMatrix
 
+    def output_shape(self, rows: dp.Rows) -> dp.Shape:
+        return dp.Moment.shape(rows)
+
+    def working_bytes(self, rows: dp.Rows) -> int:
+        return 4 * 8 * rows.known_dim**2  # the target, its eigenvectors and a complex draw
+
     def check(self, rows: dp.Rows) -> None:
         refuse_centered(self.name, rows)
         if rows.dim is not None and isinstance(self.spectrum, dp.Spectrum):

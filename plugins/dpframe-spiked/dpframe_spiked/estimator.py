@@ -82,6 +82,9 @@ class Spiked(dp.Mechanism):
         directions = None if "rank" in self.private else self.rank
         return rows.dim, rows.dim if self.wanted == "covariance" else directions
 
+    def working_bytes(self, rows: dp.Rows) -> int:
+        return 3 * 8 * rows.known_dim**2  # the covariance, its eigenvectors and a noisy projector
+
     def check(self, rows: dp.Rows) -> None:
         if rows.center or rows.neighbors != "replace" or rows.contributions != 1:
             raise dp.PlanError(
