@@ -96,6 +96,15 @@ class RowSum(Statistic):
         counted = np.isfinite(chunk.values).all(axis=1).sum()
         return {"sum": np.append(integers.sum(axis=0), self.constant * counted).astype(np.int64)}
 
+    def part_shapes(self, rows: Rows) -> Mapping[str, Shape]:
+        """A vector, with the constant."""
+        return {"sum": self.shape(rows)}
+
+    @staticmethod
+    def shape(rows: Rows) -> Shape:
+        """The shape of a sum, also of a released one, as far as it is known."""
+        return (None if rows.dim is None else rows.dim + 1,)
+
     @classmethod
     def value(cls, noisy: IntArray, rows: Rows) -> AugmentedSum:
         """A noisy sum in the units of the rows: post-processing."""

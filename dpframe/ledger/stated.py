@@ -12,7 +12,7 @@ from dpframe.run.statement import Statement
 
 PROMISED = (
     *("protected", "against", "strength", "rows", "budget", "spent", "plan", "neighbors"),
-    *("accountant", "accountants", "passes"),
+    *("accountant", "accountants", "computed_by", "passes"),
 )
 """The fields of a statement that are known before the charge and do not change afterwards. A field that is added here
 needs a default, with which it is left out of the hash."""

@@ -16,6 +16,7 @@ import numpy as np
 from dpframe.errors import PlanError
 from dpframe.kinds import (
     AugmentedMoment,
+    AugmentedSum,
     Axes,
     ComplexSubspace,
     Covariance,
@@ -113,14 +114,15 @@ def made_up(
         shape: the shape of its array.
         imagined: the data.
         length: the norm of the rows.
-        constant: the constant coordinate of an augmented moment.
+        constant: the constant coordinate of an augmented moment or sum.
         axes: names and units of the coordinates; used where there are as many of them.
     """
     if kind not in _MAKERS or shape is None or None in shape:
         return None
     array = np.zeros(tuple(length or 0 for length in shape))
     extra: dict[str, Any] = {}
-    if kind is AugmentedMoment:
+    augmented = kind in (AugmentedMoment, AugmentedSum)
+    if augmented:
         extra["constant"] = CONSTANT * length if constant is None else constant
     try:
         value: Kind = kind(_MAKERS[kind](array.shape, imagined, length, **extra), **extra)
@@ -128,7 +130,7 @@ def made_up(
         return None
     if value.array.shape != array.shape:
         return None
-    coordinates = len(array) - (kind is AugmentedMoment) if array.ndim else 0
+    coordinates = len(array) - augmented if array.ndim else 0
     fits = axes is not None and len(axes.labels) == coordinates and kind is not Spectrum
     return attrs.evolve(value, axes=axes) if fits else value
 
@@ -156,6 +158,12 @@ def _augmented(shape: tuple[int, ...], imagined: Imagined, length: float, consta
     matrix[-1, :-1] = matrix[:-1, -1] = constant * mean * (imagined.rows or imagined.noise)
     matrix[-1, -1] = constant**2 * imagined.rows
     return matrix
+
+
+def _augmented_sum(shape: tuple[int, ...], imagined: Imagined, length: float, constant: float) -> FloatArray:
+    (width,) = shape
+    mean = 0.1 * length / math.sqrt(max(width - 1, 1))
+    return np.append(np.full(width - 1, mean * (imagined.rows or imagined.noise)), constant * imagined.rows)
 
 
 def _square(shape: tuple[int, ...]) -> tuple[int]:
@@ -191,6 +199,7 @@ def _scalar(shape: tuple[int, ...], imagined: Imagined, length: float) -> FloatA
 
 _MAKERS: dict[type[Kind], Callable[..., Any]] = {
     AugmentedMoment: _augmented,
+    AugmentedSum: _augmented_sum,
     ComplexSubspace: _subspace,
     Covariance: _covariance,
     HermitianMatrix: _hermitian,

@@ -85,7 +85,8 @@ def _moment(step: str, moment: FloatArray, diagonal: float, rows: Rows) -> list[
         own = squares[column.places]
         if own.sum() <= DEVIATIONS * diagonal * math.sqrt(len(own)):
             flat.append(column.name)
-    return _constant(step, "sum of squares about the middle of the range", flat)
+    about = "center" if rows.is_placed else "middle of the range"
+    return _constant(step, f"sum of squares about the {about}", flat)
 
 
 def _constant(step: str, what: str, names: Sequence[str]) -> list[str]:

@@ -67,6 +67,7 @@ def many_kinds() -> dp.Result:
         dp.release("hermitian", "test-fixed", value=dp.HermitianMatrix(HERMITIAN)),
         dp.release("real-hermitian", "test-fixed", value=dp.HermitianMatrix(np.eye(2))),
         dp.release("radii", "test-fixed", value=dp.Radii([2.0, 0.5])),
+        dp.release("sum", "gaussian-sum"),
         dp.derive("count", "count", of="moment"),
         dp.derive("mean", "mean", of="moment"),
         dp.derive("mean-in-units", "to-units", of="mean"),

@@ -49,7 +49,7 @@ class GaussianSum(dp.Mechanism):
         return dp.RowSum.value(noisy, data.rows)
 
     def output_shape(self, rows: dp.Rows) -> dp.Shape:
-        return (None if rows.dim is None else rows.dim + 1,)
+        return dp.RowSum.shape(rows)
 
     def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
         scale = self._lattice_scale(rows, level)
