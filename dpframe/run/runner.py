@@ -225,9 +225,10 @@ def _guarded(plan: Plan, step: str, random: Random, work: Callable[[], T]) -> T:
         error.step, error.spent = step, plan.spent
         raise
     except Exception as error:
+        charged = plan.spent.within(plan.budget)
         detail = f": {error}" if isinstance(error, DataError | WrongKind) else f" ({type(error).__name__})."
         failure = ReleaseFailed(
-            f"step {step!r} failed after the charge{detail} The charge of {plan.spent} stands, and nothing of this run "
+            f"step {step!r} failed after the charge{detail} The charge of {charged} stands, and nothing of this run "
             "is returned. Other details are withheld, since they may depend on the data; running made-up data with "
             "insecure_seed=1 shows them.",
             step=step,
