@@ -13,7 +13,9 @@
         └── SamplingError               a sampler reached its limit of work
 
 A message states what was asked, what is allowed, the current state and what to do. It never contains a data value.
-Errors of the first four kinds are raised before anything is charged, read or drawn.
+Errors of the first three kinds are raised before anything is charged, read or drawn. So is a LedgerError, with one
+exception, which its message states: if the disk or the connection fails during the commit of a charge, whether it was
+recorded is not known, and still nothing is read or drawn.
 """
 
 from __future__ import annotations
@@ -80,7 +82,10 @@ class PluginError(DPFrameError):
 
 
 class LedgerError(DPFrameError):
-    """A ledger cannot be opened, read or written, or its entries were altered. Nothing was read or drawn."""
+    """A ledger cannot be opened, read or written, or its entries were altered. Nothing was read or drawn.
+
+    Nothing was charged either, except where the message says that this is not known.
+    """
 
 
 class ReleaseFailed(DPFrameError):

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dpframe import *  # noqa: F403
 from dpframe import __all__ as _users
-from dpframe import lattice, postprocess, rounding, sensitivity, validators
+from dpframe import eigensolver, lattice, postprocess, rounding, sensitivity, validators
 from dpframe.builtin.private_quantile import PrivateQuantile
 from dpframe.interfaces import API_VERSION
 from dpframe.jit import compiled, compiled_part
@@ -87,6 +87,7 @@ __all__ = [  # noqa: PLE0604 - names of dpframe, and these
     "Vector",
     "compiled",
     "compiled_part",
+    "eigensolver",
     "input",
     "lattice",
     "postprocess",

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "validators", "rounding", "lattice", "jit"),
+    ("errors", "validators", "rounding", "lattice", "eigensolver", "jit"),
     ("noise",),
     ("kinds", "losses"),
     ("spec",),

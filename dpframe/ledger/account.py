@@ -22,7 +22,7 @@ from dpframe.ledger.stated import promise_hash
 from dpframe.ledger.store import NoLedger, Transaction
 from dpframe.losses import under_models
 from dpframe.plan import Plan
-from dpframe.rounding import format_down, format_up
+from dpframe.rounding import format_down, format_given, format_up
 from dpframe.run.result import Charge, Result
 from dpframe.run.statement import Statement
 from dpframe.spec.budget import Budget
@@ -215,8 +215,8 @@ def _refusal(plan: Plan, dataset: Dataset, total: Fraction) -> BudgetExceeded:
         )
     return BudgetExceeded(
         f"with this plan, data set {dataset.name!r} would reach epsilon={format_up(asked)} at "
-        f"delta={format_up(limit.delta)}; its budget is epsilon={format_up(limit.epsilon)} "
-        f"(epsilon={format_up(dataset.spent.epsilon)} composed over {runs}, "
+        f"delta={format_given(limit.delta)}; its budget is epsilon={format_given(limit.epsilon)} "
+        f"(epsilon={format_up(dataset.spent.epsilon, limit.epsilon)} composed over {runs}, "
         f"{dataset.accountant}; left for another plan: epsilon={format_down(remaining.epsilon)} at the same delta). "
         f"Nothing was charged, read or drawn. {advice}",
         asked=asked,

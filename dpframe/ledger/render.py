@@ -15,7 +15,7 @@ from dpframe.ledger.dataset import Dataset
 from dpframe.ledger.details import in_words
 from dpframe.ledger.filters import read
 from dpframe.losses import ModelBased
-from dpframe.rounding import format_down, format_up
+from dpframe.rounding import format_down, format_given, format_up
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -57,8 +57,8 @@ def described(dataset: Dataset) -> dict[str, str]:
     runs, rows = counted(dataset.runs, "run"), counted(dataset.contributions, "row")
     return {
         "Left": bar(dataset.left),
-        "Budget": f"{dataset.budget} ({dataset.accountant})",
-        "Spent": f"epsilon={format_up(dataset.spent.epsilon)} over {runs}",
+        "Budget": f"{_limit(attrs.asdict(dataset.budget))} ({dataset.accountant})",
+        "Spent": f"epsilon={format_up(dataset.spent.epsilon, dataset.budget.epsilon)} over {runs}",
         **({"Besides": sentence(dataset.caveat)} if dataset.caveat else {}),
         "Fits": f"a plan of up to epsilon={format_down(dataset.remaining.epsilon)} at the same delta",
         "People": f"{dataset.neighbors}, at most {rows} each" + _by(dataset.person),
@@ -134,15 +134,18 @@ def _cells(entry: Entry) -> dict[str, str]:
     }
 
 
+def _limit(budget: dict[str, Any]) -> str:
+    return f"epsilon={format_given(budget['epsilon'])}, delta={format_given(budget['delta'])}"
+
+
 def _details(kind: str, content: dict[str, Any]) -> str:
     match kind:
         case "created":
             return "with a key" if content["keyed"] else "without a key"
         case "dataset":
-            budget = content["budget"]
-            limit = f"epsilon={format_up(budget['epsilon'])}, delta={format_up(budget['delta'])}"
             return (
-                f"{limit}, {content['accountant']}, {content['neighbors']}, contributions={content['contributions']}"
+                f"{_limit(content['budget'])}, {content['accountant']}, {content['neighbors']}, "
+                f"contributions={content['contributions']}"
                 + (f", person={content['person']!r}" if "person" in content else "")
             )
         case "reserved":

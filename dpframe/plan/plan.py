@@ -292,10 +292,11 @@ class Plan:
         progress: bool | Callable[[Progress], Any] | None = None,
         **target: float,
     ) -> Plan:
-        """The same plan with the smallest epsilon, to 2 percent, that meets a target in simulation.
+        """The same plan with an epsilon that meets a target in simulation, close to the smallest that does.
 
         The target must be met in all but a share 1 − confidence of releases. A simulated upper confidence limit of that
-        quantile must meet it, and a second, independent simulation must confirm it.
+        quantile must meet it: the search ends within 2 percent of the smallest epsilon where it does. Then epsilon is
+        increased, 2 percent at a time, until a second, independent simulation confirms it.
 
         Args:
             confidence: the share of releases that must meet the target.
@@ -322,9 +323,10 @@ class Plan:
         progress: bool | Callable[[Progress], Any] | None = None,
         **target: float,
     ) -> int:
-        """The fewest rows, to 2 percent, with which this plan meets a target; the arguments are those of `require`.
+        """A number of rows, close to the fewest, with which this plan meets a target in simulation.
 
-        The scenario states the number of rows of its spectrum, which is scaled in proportion.
+        The search and the arguments are those of `require`. The scenario states the number of rows of its spectrum,
+        which is scaled in proportion.
         """
         from dpframe.forecast.target import Target, required_rows
         from dpframe.run.progress import reporting

@@ -132,8 +132,9 @@ class Attempt:
                 "Other details are withheld, since they may depend on the data; running made-up data with "
                 "insecure_seed=1 shows them. "
             )
+            charged = plan.spent.within(plan.budget)
             error = (DerivationFailed if failure.derivation else ReleaseFailed)(
-                f"step {step!r} failed after the charge{failure.words} The charge of {plan.spent} stands. "
+                f"step {step!r} failed after the charge{failure.words} The charge of {charged} stands. "
                 f"{'' if failure.derivation else withheld}{returned}"
             )
             error.__cause__ = failure.cause

@@ -13,7 +13,7 @@ from dpframe.display.exportable import Exportable
 from dpframe.interfaces import Accountant, Mechanism
 from dpframe.kinds import Kind
 from dpframe.losses import under_models
-from dpframe.rounding import format_up
+from dpframe.rounding import format_given, format_up
 from dpframe.run import wording
 from dpframe.spec import placement
 from dpframe.spec.budget import NOT_WORST_CASE, Budget, ModelBudget
@@ -194,10 +194,10 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
             losses, level = plan.pricing.losses[step.name], plan.pricing.levels[step.name]
             so_far += under_models(losses)
             alone = composer.epsilon(under_models(losses), plan.budget.delta)
-            figures = f"epsilon={format_up(alone)} at delta={format_up(plan.budget.delta)} on its own"
+            figures = f"epsilon={format_up(alone, plan.budget.epsilon)} at delta={format_given(plan.budget.delta)}"
             line = Line(
                 **common,
-                guarantee=f"{wording.when_it_holds(plan, step)}: {figures}",
+                guarantee=f"{wording.when_it_holds(plan, step)}: {figures} on its own",
                 numerics=step.action.numerics,
                 unit=step.action.unit,
                 level=level,

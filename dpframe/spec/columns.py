@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpframe import validators
 from dpframe.errors import PlanError
 from dpframe.lattice import FloatArray
+from dpframe.rounding import format_given
 
 
 @attrs.frozen
@@ -45,12 +46,16 @@ class Column:
 
     def __attrs_post_init__(self) -> None:
         if not self.low < self.high:
-            raise PlanError(f"column {self.name!r} must have low < high; got low={self.low:g}, high={self.high:g}.")
+            raise PlanError(
+                f"column {self.name!r} must have low < high; got low={format_given(self.low)}, "
+                f"high={format_given(self.high)}."
+            )
         if not (math.isfinite(self.high - self.low) and self.half_width > 0.0 and math.isfinite(self.rate)):
             raise PlanError(f"column {self.name!r} has a range that is too wide or too narrow for 64-bit numbers.")
         if self.missing is not None and not self.low <= self.missing <= self.high:
             raise PlanError(
-                f"column {self.name!r}: missing={self.missing:g} must lie in its range [{self.low:g}, {self.high:g}]."
+                f"column {self.name!r}: missing={format_given(self.missing)} must lie in its range "
+                f"[{format_given(self.low)}, {format_given(self.high)}]."
             )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ import dpframe.plugin as dp
 from dpframe_orbit import grid
 from dpframe_orbit.pattern import Floats
 
-SOLVER_ERROR = 2**20  # error of scores by the eigenvalue solver, where one row has a spread of 2³²: costs 0.05 %
+SOLVER_ERROR = 2**20  # allowed spread of the error of scores, where one row has a spread of 2³²: costs 0.05 %
 GRID_BITS = (8, 28)
 SMALLEST = 5e-324
 
@@ -37,11 +38,11 @@ class Orbit(dp.Mechanism):
     eigenvectors are those of M. One row moves the scores ⟨M, H⟩ apart by at most norm²·(λ_1 − λ_d), and twice that when
     a row is replaced (`dpframe.sensitivity`), λ_d being zero where fewer values than coordinates are given. With
     κ = level divided by this spread the log-likelihood ratio of neighbors lies in an interval of length level. The
-    error of the eigenvalue solver is part of the spread.
+    error of the eigenvalue solver is part of the spread: it is bounded for the data at hand (`dpframe.eigensolver`).
 
-    The draw is exact: coupling from the past on Gelfand–Tsetlin patterns, which ends when all starting points have
-    coalesced (docs/explanation/orbit.md). It is computed in floats, and released on a public grid; `slack` estimates
-    the cost. How long it takes depends on the data.
+    In exact arithmetic the draw is exact: coupling from the past on Gelfand–Tsetlin patterns, which ends when all
+    starting points have coalesced (docs/explanation/orbit.md). It is computed in floats, and released on a public grid;
+    `slack` estimates the cost from errors that were measured, not proved. How long it takes depends on the data.
 
     Args:
         spectrum: Λ, the eigenvalues of the result from the largest: a public list, or the result of an earlier step.
@@ -104,8 +105,9 @@ class Orbit(dp.Mechanism):
         width, smallest = float(values[0] - values[-1]), float(values[-1])
         if width == 0.0:
             return self._value(np.zeros((dim, dim)), smallest, width, data.rows)
-        target = data.moment.astype(np.float64) * self._strength(data.rows, level)
-        drawn = draw_hermitian(target, (values - smallest) / width, random.child("draw"))
+        gamma, basis = dp.eigensolver.eigensystem(data.moment, SOLVER_ERROR / 2 / math.sqrt(dim))
+        scaled = (values - smallest) / width
+        drawn = draw_hermitian(gamma * self._strength(data.rows, level), basis, scaled, random.child("draw"))
         released: Any = (
             grid.rounded_symmetric(drawn.real, self.bits, random.child("grid"))
             if self.real
