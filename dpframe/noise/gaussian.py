@@ -5,7 +5,10 @@ from typing import Any
 from dpframe.noise.keystream import Keystream
 from dpframe.noise.rounded import Floats, Integers, Law, sample
 
-__all__ = ["rounded_gaussian"]
+__all__ = ["LARGEST", "rounded_gaussian"]
+
+LARGEST = 56
+"""The standard deviation is at most 2**LARGEST."""
 
 
 def rounded_gaussian(stream: Keystream, sigma: float, size: int) -> Integers:
@@ -46,7 +49,7 @@ def _ball(u: Any) -> Any:
 _GAUSSIAN = Law(
     draws="rounded_gaussian",
     scale="sigma",
-    largest=56,
+    largest=LARGEST,
     quantile=_quantile,
     ball=_ball,
     relative=1e-14,

@@ -7,7 +7,10 @@ import numpy as np
 from dpframe.noise.keystream import Keystream
 from dpframe.noise.rounded import Floats, Integers, Law, sample
 
-__all__ = ["rounded_laplace"]
+__all__ = ["LARGEST", "rounded_laplace"]
+
+LARGEST = 52
+"""The scale is at most 2**LARGEST."""
 
 
 def rounded_laplace(stream: Keystream, scale: float, size: int) -> Integers:
@@ -44,7 +47,7 @@ def _ball(u: Any) -> Any:
 _LAPLACE = Law(
     draws="rounded_laplace",
     scale="scale",
-    largest=52,
+    largest=LARGEST,
     quantile=_quantile,
     ball=_ball,
     relative=4e-15,

@@ -223,7 +223,8 @@ def _slack(plan: Plan, mechanism: Mechanism, level: float) -> float | None:
 
 def _noise(plan: Plan, mechanism: Mechanism, level: float) -> dict[str, float]:
     known = plan.rows.dim is not None and plan.rows.released_norm is None
-    return dict(mechanism.noise(plan.rows, level)) if known else {}
+    scales = mechanism.noise(plan.rows, level) if known else {}
+    return {part: scale for part, scale in scales.items() if math.isfinite(scale)}  # others cannot be written down
 
 
 def _parameters(step: Step) -> dict[str, str]:
