@@ -62,6 +62,7 @@ class PrivateQuantile(Mechanism):
     unit = "epsilon"
     gives = Scalar
     numerics = "exact"
+    smallest_level = 2.0**-40  # the draw is uniform long before, and all figures are finite
 
     quantile: float = attrs.field(converter=validators.as_float, validator=validators.number(above=0.0, below=1.0))
     high: float = attrs.field(converter=validators.as_float, validator=validators.number())

@@ -5,7 +5,10 @@ from typing import Any
 from dpframe.noise.keystream import Keystream
 from dpframe.noise.rounded import Integers, Law, sample
 
-__all__ = ["rounded_gaussian"]
+__all__ = ["LARGEST", "rounded_gaussian"]
+
+LARGEST = 56
+"""The standard deviation is at most 2**LARGEST."""
 
 
 def rounded_gaussian(stream: Keystream, sigma: float, size: int) -> Integers:
@@ -51,4 +54,4 @@ def _series(u: Any, length: int) -> list[Any]:
     return coefficients
 
 
-_GAUSSIAN = Law(draws="rounded_gaussian", scale="sigma", largest=56, ball=_ball, series=_series)
+_GAUSSIAN = Law(draws="rounded_gaussian", scale="sigma", largest=LARGEST, ball=_ball, series=_series)

@@ -5,7 +5,10 @@ from typing import Any
 from dpframe.noise.keystream import Keystream
 from dpframe.noise.rounded import Integers, Law, sample
 
-__all__ = ["rounded_laplace"]
+__all__ = ["LARGEST", "rounded_laplace"]
+
+LARGEST = 52
+"""The scale is at most 2**LARGEST."""
 
 
 def rounded_laplace(stream: Keystream, scale: float, size: int) -> Integers:
@@ -38,4 +41,4 @@ def _series(u: Any, length: int) -> list[Any]:
     return [_ball(u), *((-1 / u) ** n / n for n in range(1, length))]
 
 
-_LAPLACE = Law(draws="rounded_laplace", scale="scale", largest=52, ball=_ball, series=_series)
+_LAPLACE = Law(draws="rounded_laplace", scale="scale", largest=LARGEST, ball=_ball, series=_series)

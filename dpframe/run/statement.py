@@ -229,7 +229,8 @@ def _slack(rows: Rows, mechanism: Mechanism, level: float) -> float | None:
 
 def _noise(rows: Rows, mechanism: Mechanism, level: float) -> dict[str, float]:
     known = rows.dim is not None and not rows.released
-    return dict(mechanism.noise(rows, level)) if known else {}
+    scales = mechanism.noise(rows, level) if known else {}
+    return {part: scale for part, scale in scales.items() if math.isfinite(scale)}  # others cannot be written down
 
 
 def _parameters(step: Step) -> dict[str, str]:

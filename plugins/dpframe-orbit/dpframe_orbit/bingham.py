@@ -52,6 +52,7 @@ class Bingham(dp.Mechanism):
     unit = "epsilon"
     gives = dp.Subspace
     numerics = "floating"
+    smallest_level = 2.0**-40  # the draw is uniform long before, and all figures are finite
     draws_depend_on_data = True
 
     k: int = attrs.field(default=1, validator=dp.validators.positive_int)
@@ -69,6 +70,7 @@ class Bingham(dp.Mechanism):
             raise dp.PlanError(f"k={self.k} is more than the {rows.dim} coordinates of the rows.")
 
     def check_level(self, rows: dp.Rows, level: float) -> None:
+        super().check_level(rows, level)
         grid.check_slack(self, rows, level)
 
     def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss | tuple[dp.PrivacyLoss, ...]:

@@ -70,6 +70,7 @@ class Orbit(dp.Mechanism):
     unit = "epsilon"
     gives = dp.SymmetricMatrix
     numerics = "floating"
+    smallest_level = 2.0**-40  # the draw is uniform long before, and all figures are finite
     draws_depend_on_data = True
 
     spectrum: Any = dp.input(dp.Spectrum)
@@ -92,6 +93,7 @@ class Orbit(dp.Mechanism):
             self._eigenvalues(rows.dim)
 
     def check_level(self, rows: dp.Rows, level: float) -> None:
+        super().check_level(rows, level)
         grid.check_slack(self, rows, level)
 
     def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
@@ -127,7 +129,8 @@ class Orbit(dp.Mechanism):
                 return {"score, per λ₁": 4 * rows.step**2 * one_row / level}
             return {"score, per λ₁ − λ_d": rows.step**2 * dp.sensitivity.score(rows) / level}
         values = self._eigenvalues(rows.known_dim)
-        return {"score": float(values[0] - values[-1]) * rows.step**2 / self._strength(rows, level)}
+        width = float(values[0] - values[-1])
+        return {"score": width * rows.step**2 / self._strength(rows, level)} if width > 0.0 else {}
 
     def log_density(self, value: dp.Kind, data: dp.PrivateData, level: float) -> float:
         values = self._eigenvalues(data.rows.known_dim)

@@ -96,6 +96,24 @@ class Spiked(dp.Mechanism):
         if rows.dim is not None and self.private and self.rank >= min(rows.dim, self.n):
             raise dp.PlanError(f"'spiked' cannot estimate from {self.n} rows with a rank of up to {self.rank}.")
 
+    def check_level(self, rows: dp.Rows, level: float) -> None:
+        """Refuse noise, variances or norms so large or small that floats would overflow or divide by zero."""
+        super().check_level(rows, level)
+        if rows.dim is None:
+            return
+        numbers = [self.spike, self.variance, *(() if rows.released else (1.0 + rows.length,))]
+        try:
+            model, factor = self._model(rows.dim), math.sqrt(self.parts) / level
+            numbers += [shift * factor for shift in (model.projector_shift, model.eigenvalue_shift)]
+            usable = all(1 / LARGEST <= number <= LARGEST for number in (float(self.n), *numbers))
+        except (OverflowError, ZeroDivisionError):
+            usable = False
+        if not usable:
+            raise dp.PlanError(
+                f"'spiked' computes in floats, and needs n=, spike=, noise=, the norm of the rows and the noise that "
+                f"follows from them at level {level:.3g} to be between {1 / LARGEST:g} and {LARGEST:g}."
+            )
+
     @property
     def parts(self) -> int:
         """The number of releases that share the level."""
@@ -176,6 +194,9 @@ class Spiked(dp.Mechanism):
             estimated = attrs.evolve(estimated, spike=max(abs(float(noisy.mean()) - estimated.variance), SMALLEST))
         return estimated
 
+
+LARGEST = 1e60
+"""Numbers up to this, and their inverses, can be squared, multiplied and divided without overflow."""
 
 SMALLEST = 1e-12
 """A lower limit on estimated variances, spikes and eigenvalues."""

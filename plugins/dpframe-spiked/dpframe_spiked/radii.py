@@ -79,6 +79,7 @@ class BlockRadii(dp.Mechanism):
     unit = "epsilon"
     gives = dp.Radii
     numerics = "exact"
+    smallest_level = 2 * dp.PrivateQuantile.smallest_level
 
     basis: Any = dp.input(dp.Subspace)
     quantile: float = attrs.field(converter=dp.validators.as_float)
