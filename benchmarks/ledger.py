@@ -12,6 +12,7 @@ import dpframe as dp
 from benchmarks.table import Row, Table, at_most
 from benchmarks.timing import Measured, Turns, timed
 from dpframe.ledger.account import Account
+from dpframe.run.statement import statement
 
 REPETITIONS = 40
 EARLIER = 10_000
@@ -23,6 +24,8 @@ PLAN = dp.Plan(
     steps=[dp.release("moment", "gaussian")],
     accountant="zcdp",
 )
+
+STATED = statement(PLAN, PLAN.content_hash)
 
 
 def measure(turns: Turns) -> Table:
@@ -69,12 +72,12 @@ def _fill(ledger: dp.Ledger) -> None:
     account = Account.open(ledger, NAME)
     with ledger.journal.writing() as transaction:
         for number in range(EARLIER):
-            attrs.evolve(account, run=f"{number:032x}")._enter(transaction, PLAN, PLAN.content_hash)
+            attrs.evolve(account, run=f"{number:032x}")._enter(transaction, PLAN, STATED)
 
 
 def _charge(ledger: dp.Ledger) -> Measured:
     def once() -> float:
         account = Account.open(ledger, NAME)
-        return timed(lambda: account.reserve(PLAN, PLAN.content_hash))()
+        return timed(lambda: account.reserve(PLAN, STATED))()
 
     return once

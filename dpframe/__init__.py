@@ -13,9 +13,11 @@ from importlib.util import find_spec as _find_spec
 from dpframe import losses
 from dpframe.accounting import accountant
 from dpframe.auditing import Audit, audit
+from dpframe.discovery import PluginInfo
 from dpframe.errors import (
     BudgetExceeded,
     DataError,
+    DerivationFailed,
     DPFrameError,
     LedgerError,
     PlanError,
@@ -29,10 +31,11 @@ from dpframe.interfaces import Accountant, BoundOracle, Mechanism, PostProcessor
 from dpframe.ledger import Dataset, Ledger
 from dpframe.plan import Plan
 from dpframe.plan.steps import Step, derive, release
-from dpframe.registry import PluginInfo, plugins, register, unregister
+from dpframe.registry import plugins, register, unregister
 from dpframe.run.explain import Explanation
 from dpframe.run.progress import Progress
 from dpframe.run.result import Charge, Record, Result
+from dpframe.sources.csv_format import csv
 from dpframe.sources.queries import query
 from dpframe.spec.budget import Budget, ModelBudget
 from dpframe.spec.columns import Category, Column
@@ -57,6 +60,7 @@ __all__ = [
     "DPFrameError",
     "DataError",
     "Dataset",
+    "DerivationFailed",
     "Explanation",
     "Ledger",
     "LedgerError",
@@ -81,6 +85,7 @@ __all__ = [
     "audit",
     "check",
     "compare",
+    "csv",
     "derive",
     "hookimpl",
     "losses",

@@ -50,7 +50,10 @@ def dpframe_bound_oracles() -> list[type[BoundOracle]]:  # type: ignore[empty-bo
 
 @hookspec
 def dpframe_before_charge(plan: Plan, losses: Sequence[PrivacyLoss]) -> None:
-    """Called just before a run is charged; raise to veto it. Nothing has been read or drawn yet."""
+    """Called just before a run is charged; raise to veto it. Nothing has been read or drawn yet.
+
+    No run takes place while a plugin that implements this hook is set aside.
+    """
 
 
 @hookspec

@@ -44,8 +44,10 @@ class Statistic(ABC):
     """A function of the rows: exact integers that add up over any partition of the data."""
 
     name: ClassVar[str]
-    clips: ClassVar[bool] = True
-    """Whether rows are first scaled down to ``Rows.norm``; a norm that a step releases must then be known."""
+    sees: ClassVar[Literal["mapped", "placed", "clipped"]] = "clipped"
+    """Which rows it is computed from: "mapped" (columns on [-1, 1]), "placed" (then taken about ``Rows.about`` and
+    divided by ``Rows.scale``) or "clipped" (then scaled down to ``Rows.norm``). Released parts of the promise that it
+    depends on must be known before it is read."""
 
     @abstractmethod
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
@@ -62,6 +64,13 @@ class Statistic(ABC):
         """Add the parts for these rows to the sums; override it if that is possible without storing the parts."""
         for name, part in self.partial(chunk).items():
             sums[name].add(np.asarray(part))
+
+    def part_shapes(self, rows: Rows) -> Mapping[str, Shape]:
+        """The shapes of the parts, as far as they are known before the run: one that needs too much memory is refused.
+
+        The dimension of the rows is known.
+        """
+        return {}
 
     def check(self, rows: Rows) -> None:
         """Raise PlanError if the promise does not suit this statistic; the dimension may still be unknown."""
@@ -104,8 +113,18 @@ class Mechanism(ABC):
         return self.gives
 
     def output_shape(self, rows: Rows) -> Shape | None:
-        """The shape of the released value, as far as it is known before the run; later steps are checked against it."""
+        """The shape of the released value, as far as it is known before the run; later steps are checked against it.
+
+        Derivations are tried on made-up values of this shape before a run is charged.
+        """
         return None
+
+    def working_bytes(self, rows: Rows) -> int:
+        """Bytes that `release` certainly takes besides its statistics and its result: a run that cannot fit is refused.
+
+        The dimension of the rows is known.
+        """
+        return 0
 
     def check(self, rows: Rows) -> None:
         """Raise PlanError if the promise does not suit this mechanism; the dimension may still be unknown."""
@@ -120,7 +139,11 @@ class Mechanism(ABC):
             )
 
     def noise(self, rows: Rows, level: float) -> Mapping[str, float]:
-        """Standard deviations of the noise, by name, in the units of the release; for reports and forecasts."""
+        """Standard deviations of the noise, by name, in the units of the release; for reports and forecasts.
+
+        With the names "diagonal" and "off-diagonal", of the entries of a second moment, a result also has warnings
+        about what is within noise of zero.
+        """
         return {}
 
     def law_error(self, rows: Rows, level: float) -> float:

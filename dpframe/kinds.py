@@ -103,10 +103,22 @@ class Kind:
     def __hash__(self) -> int:
         return hash((type(self), self.array.shape, (self.array + 0.0).tobytes()))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), {field.name: getattr(self, field.name) for field in attrs.fields(type(self))})
+
     @property
     def beside(self) -> tuple[Any, ...]:
         """Everything that is released with the array: axes and, in some kinds, a constant."""
         return tuple(getattr(self, field.name) for field in attrs.fields(type(self)) if field.name != "array")
+
+
+def _restored(kind: type[Kind], fields: dict[str, Any]) -> Kind:
+    """A value that was pickled or copied, read-only as it was: NumPy makes new arrays writeable."""
+    value = object.__new__(kind)
+    for name, part in fields.items():
+        object.__setattr__(value, name, part)
+    value.array.setflags(write=False)
+    return value
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -158,6 +170,26 @@ class AugmentedMoment(Kind):
             raise self._refused("equal rows and columns, at least two")
         if self.array.dtype.kind != "f":
             raise self._refused("real entries")
+        if not (validators.is_finite(self.constant) and self.constant > 0):
+            raise self._refused("a positive constant")
+
+
+@attrs.frozen(eq=False, slots=False)
+class AugmentedSum(Kind):
+    """The sum of rows whose last coordinate is constant; it contains the count and the mean.
+
+    Args:
+        constant: the constant coordinate, in the units of the other coordinates.
+    """
+
+    title = "an augmented sum"
+
+    constant: float = attrs.field(kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.array.ndim != 1 or len(self.array) < 2 or self.array.dtype.kind != "f":
+            raise self._refused("one row of numbers, at least two")
         if not (validators.is_finite(self.constant) and self.constant > 0):
             raise self._refused("a positive constant")
 

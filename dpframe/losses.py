@@ -16,6 +16,7 @@ from typing import Any
 import attrs
 
 from dpframe import validators
+from dpframe.rounding import format_up
 
 
 @attrs.frozen(kw_only=True)
@@ -27,7 +28,7 @@ class PrivacyLoss:
         return ()
 
     def __str__(self) -> str:
-        parameters = ", ".join(f"{name}={value:.6g}" for name, value in attrs.asdict(self).items())
+        parameters = ", ".join(f"{name}={format_up(value)}" for name, value in attrs.asdict(self).items())
         return f"{type(self).__name__} {parameters}"
 
 

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 from dpframe import *  # noqa: F403
 from dpframe import __all__ as _users
-from dpframe import lattice, postprocess, rounding, sensitivity, validators
+from dpframe import eigensolver, lattice, postprocess, rounding, sensitivity, validators
 from dpframe.builtin.private_quantile import PrivateQuantile
 from dpframe.interfaces import API_VERSION
 from dpframe.jit import compiled, compiled_part
 from dpframe.kinds import (
     AugmentedMoment,
+    AugmentedSum,
     Axes,
     ComplexSubspace,
     Covariance,
@@ -46,13 +47,14 @@ from dpframe.sensitivity import Sensitivity
 from dpframe.spec.bounds import Assumption, Bound
 from dpframe.spec.models import Model
 from dpframe.spec.refs import Ref, Shape, input, shape_of
-from dpframe.statistics import BlockMoment, ColumnHistogram, Moment, NormHistogram
+from dpframe.statistics import BlockMoment, ColumnHistogram, Moment, NormHistogram, RowSum
 
 __all__ = [  # noqa: PLE0604 - names of dpframe, and these
     *_users,
     "API_VERSION",
     "Assumption",
     "AugmentedMoment",
+    "AugmentedSum",
     "Axes",
     "BlockMoment",
     "Bound",
@@ -75,6 +77,7 @@ __all__ = [  # noqa: PLE0604 - names of dpframe, and these
     "Radii",
     "Random",
     "Ref",
+    "RowSum",
     "Scalar",
     "Sensitivity",
     "Shape",
@@ -84,6 +87,7 @@ __all__ = [  # noqa: PLE0604 - names of dpframe, and these
     "Vector",
     "compiled",
     "compiled_part",
+    "eigensolver",
     "input",
     "lattice",
     "postprocess",

@@ -9,6 +9,7 @@ one row's effect                      add-remove   replace
 ====================================  ===========  =======================================
 moment Σ q qᵀ, Frobenius norm         R²           √2 R²  (R² when d = 1)
 augmented moment, rows [q, c], c ≤ R  R² + c²      √2 (R² + c²)
+sum Σ [q, c], Euclidean norm, c ≤ R   √(R² + c²)   2 R
 eigenvalues, L1 norm                  R²           2 R²  (R² when d = 1)
 score ⟨M, H⟩, spread over H           R²           2 R²  (0 when d = 1)
 block Σ a bᵀ, ‖a‖ ≤ α, ‖b‖ ≤ β        αβ           2 αβ
@@ -19,8 +20,9 @@ histogram, L1 norm                    1            2
 The moment: ‖xxᵀ − yyᵀ‖² = ‖x‖⁴ + ‖y‖⁴ − 2(x·y)², largest for orthogonal rows of full length. The augmented moment: the
 same for [x, c] and [y, c], whose inner product x·y + c² vanishes at x·y = −c², possible for c ≤ R; in one dimension
 only for c = R, which is the value of `Rows.constant` there. Without the constant, one-dimensional rows cannot be
-orthogonal, and |x² − y²| ≤ R². A row with a non-finite entry contributes nothing, so replacing one row may also act as
-adding or removing one, which has a smaller effect in every line. The score is defined for Hermitian matrices H whose
+orthogonal, and |x² − y²| ≤ R². The sum: ‖x − y‖ is largest for opposite rows, and the constants
+cancel. A row with a non-finite entry contributes nothing, so replacing one row may also act as adding or removing one,
+which has a smaller effect in every line. The score is defined for Hermitian matrices H whose
 eigenvalues lie in an interval of length 1: a new row x adds xᵀHx to each score, which is ‖x‖² times a number in that
 interval, and a removed row subtracts such a term.
 
@@ -67,6 +69,12 @@ def _one_row(rows: Rows) -> int:
 def _two_rows(rows: Rows) -> int:
     """2 if one row can be replaced by an orthogonal one, otherwise 1."""
     return 2 if rows.neighbors == "replace" and rows.known_dim + rows.center > 1 else 1
+
+
+def augmented_sum(rows: Rows, constant: int) -> Sensitivity:
+    """Sensitivity of the sum of rows [q, constant], for a constant of at most RADIUS."""
+    square = 4 * RADIUS**2 if rows.neighbors == "replace" else RADIUS**2 + constant**2
+    return Sensitivity(l2_squared=rows.contributions**2 * square)
 
 
 def eigenvalues(rows: Rows) -> Sensitivity:

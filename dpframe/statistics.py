@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
@@ -15,13 +15,14 @@ import numpy as np
 from dpframe import lattice, sensitivity, validators
 from dpframe.errors import PlanError
 from dpframe.interfaces import Statistic
-from dpframe.kinds import AugmentedMoment, Radii, Subspace, SymmetricMatrix
+from dpframe.kinds import AugmentedMoment, AugmentedSum, Radii, Subspace, SymmetricMatrix
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.reading.chunk import Chunk
 from dpframe.sensitivity import Sensitivity
 from dpframe.spec.columns import Column
-from dpframe.spec.refs import input, shape_of
-from dpframe.spec.rows import NORM_LIMIT, Rows
+from dpframe.spec.placement import NORM_LIMIT
+from dpframe.spec.refs import Shape, input, shape_of
+from dpframe.spec.rows import Rows
 
 if TYPE_CHECKING:
     from dpframe.reading.exact_sum import ExactSum
@@ -47,6 +48,15 @@ class Moment(Statistic):
         """Add the Gram matrix of these rows without storing it."""
         chunk.add_gram(sums["moment"].with_room(len(chunk) * lattice.RADIUS**2))
 
+    def part_shapes(self, rows: Rows) -> Mapping[str, Shape]:
+        """A square matrix."""
+        return {"moment": self.shape(rows)}
+
+    @staticmethod
+    def shape(rows: Rows) -> Shape:
+        """The shape of a moment, also of a released one, as far as it is known."""
+        return (None, None) if rows.dim is None else (rows.width, rows.width)
+
     @staticmethod
     def kind(rows: Rows) -> type[SymmetricMatrix] | type[AugmentedMoment]:
         """The kind of a released moment."""
@@ -61,6 +71,45 @@ class Moment(Statistic):
         if rows.center:
             return AugmentedMoment(array, axes=rows.axes, constant=rows.constant * rows.step)
         return SymmetricMatrix(array, axes=rows.axes)
+
+
+@attrs.frozen(kw_only=True)
+class RowSum(Statistic):
+    """The sum Σ [q, c] of the lattice rows and of a constant c per row, which gives the mean and the count.
+
+    Rows are taken about the middle of their ranges, whatever ``Rows.about`` says: a center is found with it.
+    """
+
+    name = "row-sum"
+    sees = "mapped"
+
+    constant: ClassVar[int] = lattice.RADIUS // 2
+    """c, in lattice steps. A larger one makes the count more precise, and the sums less."""
+
+    def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
+        """See :func:`dpframe.sensitivity.augmented_sum`."""
+        return {"sum": sensitivity.augmented_sum(rows, self.constant)}
+
+    def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
+        """The sum of these rows; a row that contributes nothing has no constant."""
+        integers = chunk.integers()[:, : chunk.rows.known_dim]
+        counted = np.isfinite(chunk.values).all(axis=1).sum()
+        return {"sum": np.append(integers.sum(axis=0), self.constant * counted).astype(np.int64)}
+
+    def part_shapes(self, rows: Rows) -> Mapping[str, Shape]:
+        """A vector, with the constant."""
+        return {"sum": self.shape(rows)}
+
+    @staticmethod
+    def shape(rows: Rows) -> Shape:
+        """The shape of a sum, also of a released one, as far as it is known."""
+        return (None if rows.dim is None else rows.dim + 1,)
+
+    @classmethod
+    def value(cls, noisy: IntArray, rows: Rows) -> AugmentedSum:
+        """A noisy sum in the units of the rows: post-processing."""
+        mapped = rows.unplaced
+        return AugmentedSum(noisy * mapped.step, axes=mapped.axes, constant=cls.constant * mapped.step)
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -107,6 +156,12 @@ class BlockMoment(Statistic):
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
         """See :func:`dpframe.sensitivity.blocks`."""
         return sensitivity.blocks(rows, self.basis.array.shape[1])
+
+    def part_shapes(self, rows: Rows) -> Mapping[str, Shape]:
+        """The shapes of the three parts."""
+        dim, rank = shape_of(self.basis) or (rows.dim, None)
+        rest = None if dim is None or rank is None else dim - rank
+        return {"signal": (rank, rank), "cross": (rank, rest), "residual": ()}
 
     def sides(self, chunk: Chunk) -> tuple[FloatArray, FloatArray]:
         """The integer rows a and b, each of length at most RADIUS on its own lattice; see `steps`."""
@@ -163,7 +218,7 @@ class NormHistogram(Statistic):
     """
 
     name = "norm-histogram"
-    clips = False
+    sees = "placed"
 
     edges: tuple[float, ...] = attrs.field(converter=validators.as_tuple, validator=_check_edges)
 
@@ -174,6 +229,10 @@ class NormHistogram(Statistic):
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
         """See :func:`dpframe.sensitivity.histogram`."""
         return {"counts": sensitivity.histogram(rows)}
+
+    def part_shapes(self, rows: Rows) -> Mapping[str, Shape]:
+        """One count for each bin."""
+        return {"counts": (len(self.edges) + 1,)}
 
     def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
         """The counts of these rows."""
@@ -201,7 +260,7 @@ class ColumnHistogram(Statistic):
     """
 
     name = "column-histogram"
-    clips = False
+    sees = "mapped"
 
     column: str | int
     edges: tuple[float, ...] = attrs.field(converter=validators.as_tuple, validator=_check_edges)
@@ -217,6 +276,10 @@ class ColumnHistogram(Statistic):
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
         """See :func:`dpframe.sensitivity.histogram`."""
         return {"counts": sensitivity.histogram(rows)}
+
+    def part_shapes(self, rows: Rows) -> Mapping[str, Shape]:
+        """One count for each bin."""
+        return {"counts": (len(self.edges) + 1,)}
 
     def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
         """The counts of these rows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 from dpframe import lattice
 from dpframe.display.printable import NOT_PRIVATE, Printable
 from dpframe.display.tables import pairs, table
+from dpframe.errors import DataError
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.reading.mapper import coordinates
-from dpframe.sources import open_source
+from dpframe.sources import Source, open_source
+from dpframe.sources.opened import Raw, is_panic
 from dpframe.spec.columns import Category, Column
 from dpframe.spec.rows import Rows
 
@@ -83,10 +86,13 @@ def check(data: Any, rows: Rows) -> DataCheck:
     """
     source = open_source(data, rows)
     rows = rows.bind(source.dim)
+    released = bool(rows.released)
+    if released:
+        rows = rows.unplaced  # a released center is not known here: rows are looked at about the middle of the ranges
     norms, counted, dropped = Lengths(), 0, 0
-    shortened = None if rows.released_norm is not None else 0
+    shortened = None if released else 0
     counts = {column.name: np.zeros(3, dtype=np.int64) for column in rows.columns or ()}
-    for raw in source.blocks():
+    for raw in _blocks(source):
         mapped = coordinates(rows, raw).astype(np.float64)
         lengths = _lengths(mapped)
         kept = lengths[np.isfinite(lengths)]
@@ -109,6 +115,18 @@ def check(data: Any, rows: Rows) -> DataCheck:
             for name, (missing, below, above) in counts.items()
         ),
     )
+
+
+def _blocks(source: Source) -> Iterator[Raw]:
+    """The rows of the source; an error of another library is replaced by our own, since its message may hold a cell."""
+    try:
+        yield from source.blocks()
+        return
+    except BaseException as error:
+        if isinstance(error, DataError) or not (isinstance(error, Exception) or is_panic(error)):
+            raise
+        failed = type(error).__name__
+    raise DataError(f"the data could not be read ({failed}). Read it with its own library to see why.")
 
 
 class Lengths:

@@ -1,5 +1,6 @@
 """Hooks: each is documented and called, may veto before the charge, and harms nothing after the release."""
 
+import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -95,6 +96,33 @@ def test_errors_after_the_release_become_warnings(listener: Callable[..., None])
     assert 2 == len(caught)
     assert not any("disk full" in str(warning.message) for warning in caught)
     assert ["moment", "moment", "values", "values"] == seen  # the others are still told
+
+
+@pytest.mark.parametrize("error", [SystemExit(0), asyncio.CancelledError(), GeneratorExit(), BaseException("own")])
+def test_no_observer_can_lose_a_paid_result(listener: Callable[..., None], error: BaseException) -> None:
+    seen: list[str] = []
+
+    def leave(record: dp.Record) -> None:
+        raise error
+
+    listener(dpframe_after_release=leave)
+    listener(dpframe_after_release=lambda record: seen.append(record.name))
+    with pytest.warns(RuntimeWarning, match=f"after the release of .*{type(error).__name__}"):
+        assert ["moment", "values"] == list(gaussian_plan().run(DATA))
+    assert ["moment", "values"] == seen
+
+
+def test_an_interrupt_by_the_user_carries_the_result(listener: Callable[..., None]) -> None:
+    def interrupt(record: dp.Record) -> None:
+        raise KeyboardInterrupt
+
+    listener(dpframe_after_release=interrupt)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        gaussian_plan().run(DATA)
+    result: Any = getattr(caught.value, "result", None)
+    assert isinstance(result, dp.Result)
+    assert (["moment", "values"], {}) == (list(result), result.failed)
+    assert ["The run was charged. What was released is in error.result: moment, values."] == caught.value.__notes__
 
 
 HOOKS = [name for name in vars(hookspecs) if name.startswith("dpframe_")]

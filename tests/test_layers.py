@@ -19,7 +19,7 @@ TOP = ("__init__", "__main__", "plugin")
 
 LAZY = {
     ("interfaces", "statistics"): "a mechanism reads the second moment unless it says otherwise",
-    ("registry", "builtin"): "what the core provides is found in the same way as plugins",
+    ("discovery", "builtin"): "what the core provides is found in the same way as plugins",
     ("reading", "statistics"): "`PrivateData.moment` names the statistic that almost every mechanism reads",
     ("builtin", "forecast"): "the core's own oracle simulates; it is provided through a hook as others are",
     ("plan", "run"): "`plan.run` and `plan.explain` are methods of the plan for users",

@@ -14,12 +14,13 @@ from dpframe import plugin
 USERS = {
     "a plan": "Plan Rows Column Category Budget ModelBudget Step Scenario release derive ref model",
     "a result": "Result Record Charge Explanation Progress",
-    "data": "query check",
+    "data": "query csv check",
     "a ledger": "Ledger Dataset",
     "before and beside a run": "compare Comparison audit Audit accountant losses",
     "interfaces": "Mechanism PostProcessor Accountant BoundOracle Statistic Recipe hookimpl",
     "plugins": "plugins PluginInfo register unregister",
-    "errors": "DPFrameError PlanError BudgetExceeded DataError PluginError LedgerError ReleaseFailed SamplingError",
+    "errors": "DPFrameError PlanError BudgetExceeded DataError PluginError LedgerError ReleaseFailed "
+    "DerivationFailed SamplingError",
 }
 
 

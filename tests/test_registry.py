@@ -13,7 +13,8 @@ import pytest
 
 import dpframe.plugin as dp
 from dpframe import registry
-from dpframe.registry import PluginInfo, Registry
+from dpframe.discovery import PluginInfo
+from dpframe.registry import Registry
 from tests.support.plugins import (
     Both,
     Count,
@@ -273,7 +274,7 @@ def test_what_is_installed_here() -> None:
     infos = {info.name: info for info in dp.plugins()}
     assert ("active", "active") == (infos["dpframe"].status, infos["dpframe-gaussian"].status)
     oracles = ("bound oracle first-order", "bound oracle dyson", "bound oracle printed-rates")
-    assert ("mechanism gaussian", *oracles) == infos["dpframe-gaussian"].provides
+    assert ("mechanism gaussian", "mechanism gaussian-sum", *oracles) == infos["dpframe-gaussian"].provides
     assert {"accountant gdp", "accountant pure", "statistic moment", "postprocessor psd"} <= set(
         infos["dpframe"].provides
     )

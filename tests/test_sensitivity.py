@@ -38,6 +38,7 @@ def statistics(dim: int) -> list[dp.Statistic]:
         dp.BlockMoment(basis=unit_basis(dim, 2), radii=(radius, radius / 2)),
         dp.BlockMoment(basis=skewed_basis(dim, 2), radii=(radius, radius)),
         dp.NormHistogram(edges=(radius / 10, radius, 2 * radius)),
+        dp.RowSum(),
     ]
 
 
@@ -107,6 +108,17 @@ def test_the_declared_moment_sensitivity_is_reached(dim: int, center: bool, rela
     two = neighbor(one, relation, np.repeat(other, contributions, axis=0), 0)
     declared = dp.Moment().sensitivity(rows)["moment"].l2_squared
     assert declared == moved(dp.Moment(), rows, one, two)["moment"][1]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("contributions", [1, 3])
+@pytest.mark.parametrize("dim", [1, 6])
+def test_the_declared_sensitivity_of_sums_is_reached(dim: int, relation: str, contributions: int) -> None:
+    rows = promise(dim, relation, contributions)
+    first = np.zeros((contributions, dim))
+    first[:, 0] = R
+    other = neighbor(first, relation, -first, 0)
+    assert dp.RowSum().sensitivity(rows)["sum"].l2_squared == moved(dp.RowSum(), rows, first, other)["sum"][1]
 
 
 @pytest.mark.parametrize("relation", RELATIONS)

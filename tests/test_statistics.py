@@ -25,6 +25,8 @@ STATISTICS: list[tuple[dp.Statistic, dp.Rows]] = [
     (dp.Moment(), CENTERED),
     (dp.BlockMoment(basis=BASIS, radii=(0.7, 0.4)), ROWS),
     (dp.NormHistogram(edges=(0.25, 0.5, 1.0, 1.5)), ROWS),
+    (dp.RowSum(), ROWS),
+    (dp.RowSum(), CENTERED),
 ]
 
 

@@ -96,6 +96,8 @@ WALK = (
     "dpframe.plan.pricing:priced",
     "dpframe.plan.plan:Plan.bind",
     "dpframe.run.statement:statement",
+    "dpframe.run.memory:check_memory",
+    "dpframe.run.derivations:rehearse",
     "dpframe.ledger.account:Account.reserve",
     "dpframe.run.runner:draw_and_derive",
     "dpframe.run.runner:read",
@@ -109,7 +111,8 @@ WALK = (
     "dpframe.postprocess.center:MeanOf.apply",
     "dpframe.ledger.account:Account.released",
 )
-"""The functions that a run of a small plan against a ledger calls, in the order of their first calls."""
+"""The functions that a run of a small plan against a ledger calls, in the order of their first calls; what is called on
+made-up values does not count."""
 
 
 def walk() -> str:
@@ -127,12 +130,17 @@ def walk() -> str:
 def calls() -> list[str]:
     """The functions of the walk in the order in which a run calls them first."""
     seen: dict[str, None] = {}
+    rehearsing = False
 
     def trace(frame: FrameType, event: str, _: Any) -> None:
-        if event == "call":
-            name = f"{frame.f_globals.get('__name__')}:{frame.f_code.co_qualname}"
-            if name in WALK:
-                seen.setdefault(name)
+        nonlocal rehearsing
+        if event not in ("call", "return"):
+            return
+        name = f"{frame.f_globals.get('__name__')}:{frame.f_code.co_qualname}"
+        if event == "call" and name in WALK and not rehearsing:
+            seen.setdefault(name)
+        if name == "dpframe.run.derivations:rehearse":
+            rehearsing = event == "call"
 
     plan = dp.Plan(
         rows=dp.Rows(

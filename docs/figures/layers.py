@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "validators", "rounding", "lattice", "jit"),
+    ("errors", "validators", "rounding", "lattice", "eigensolver", "jit"),
     ("noise",),
     ("kinds", "losses"),
     ("spec",),
     ("sensitivity", "display"),
     ("interfaces", "hookspecs"),
-    ("registry",),
+    ("discovery", "registry"),
     ("accounting",),
     ("reading",),
     ("statistics",),

@@ -17,6 +17,7 @@ from dpframe.errors import PlanError
 from dpframe.interfaces import Mechanism, Recipe
 from dpframe.plan import Plan
 from dpframe.plan.steps import Step, release
+from dpframe.rounding import format_given
 from dpframe.run.progress import Listener, reporting
 from dpframe.spec.budget import Budget
 from dpframe.spec.rows import Rows
@@ -109,7 +110,9 @@ def most_telling(
     losses, composed = plan.pricing.all_losses, accountant(plan.accountant)
     claims = [composed.epsilon(losses, delta) for delta in deltas]
     if not all(map(math.isfinite, claims)):
-        raise PlanError(f"audit: no finite epsilon is claimed at delta={min(deltas):g}; audit at a larger delta.")
+        raise PlanError(
+            f"audit: no finite epsilon is claimed at delta={format_given(min(deltas))}; audit at a larger delta."
+        )
     candidates = (*built_in(plan.rows), *(checked(pair, plan.rows, i) for i, pair in enumerate(pairs, start=1)))
     experiment = Experiment(plan, candidates)
     pilot = max(trials // PILOT_SHARE, LEAST_PILOT)

@@ -9,6 +9,7 @@ import attrs
 from dpframe.display.exportable import Exportable
 from dpframe.display.printable import Printable
 from dpframe.display.tables import table
+from dpframe.rounding import format_down, format_given, format_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -86,8 +87,8 @@ def rendered(audits: Iterable[Audit]) -> RenderableType:
     rows = [
         {
             "audited": f"{audit.subject}, {audit.neighbors}",
-            "claim": f"ε = {audit.claim:.4g} at δ = {audit.delta:g}",
-            "bound": f"ε ≥ {audit.bound:.4g}",
+            "claim": f"ε = {format_up(audit.claim)} at δ = {format_given(audit.delta)}",
+            "bound": f"ε ≥ {format_down(audit.bound)}",
             "power": f"{audit.power:.0%}",
             "told apart by": f"{audit.statistic}, {audit.pair}",
             "verdict": audit.verdict,

@@ -79,7 +79,7 @@ class Experiment:
             random: the randomness of the release.
         """
         if not self.one_pass:
-            return runner.draw_and_derive(self.plan, self._source(pair, other), random)
+            return runner.draw_and_derive(self.plan, self._source(pair, other), random).checked(self.plan)
         values: dict[str, Kind] = {}
         for step in self.plan.steps:
             values[step.name] = runner.act(self.plan, step, self.data(pair, other), values, random)

@@ -17,10 +17,17 @@ from dpframe.lattice import IntArray
 from dpframe.losses import BoundedRange, PrivacyLoss
 from dpframe.noise import Random
 from dpframe.reading.private_data import PrivateData
-from dpframe.spec.rows import NORM_LIMIT, Rows
+from dpframe.rounding import format_given
+from dpframe.spec.placement import NORM_LIMIT
+from dpframe.spec.refs import Shape
+from dpframe.spec.rows import Rows
 from dpframe.statistics import ColumnHistogram, NormHistogram
 
 DENOMINATOR = 1_000_000  # a quantile is rounded to a fraction with at most this denominator: costs become integers
+_ALLOWED = (
+    f"more than {0.5 / DENOMINATOR:g} away from 0 and 1, since it is rounded to the nearest fraction with a "
+    f"denominator of at most {DENOMINATOR}"
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -55,6 +62,7 @@ class PrivateQuantile(Mechanism):
     unit = "epsilon"
     gives = Scalar
     numerics = "exact"
+    smallest_level = 2.0**-40  # the draw is uniform long before, and all figures are finite
 
     quantile: float = attrs.field(converter=validators.as_float, validator=validators.number(above=0.0, below=1.0))
     high: float = attrs.field(converter=validators.as_float, validator=validators.number())
@@ -66,13 +74,13 @@ class PrivateQuantile(Mechanism):
 
     def __attrs_post_init__(self) -> None:
         if not 0 < self._fraction < 1:
-            raise validators.refuse(self, "quantile", f"a multiple of 1/{DENOMINATOR} between 0 and 1", self.quantile)
+            raise validators.refuse(self, "quantile", _ALLOWED, self.quantile)
         if self.points < 2:
             raise validators.refuse(self, "points", "at least 2", self.points)
         if self.column is None and not 1 / NORM_LIMIT <= self._low < self.high <= NORM_LIMIT:
             raise PlanError(
                 f"private-quantile of lengths needs {1 / NORM_LIMIT:g} <= low < high <= {NORM_LIMIT:g}; "
-                f"got low={self._low:g}, high={self.high:g}."
+                f"got low={format_given(self._low)}, high={format_given(self.high)}."
             )
         if self.column is not None and (self.low is None or not self.low < self.high):
             raise PlanError("private-quantile of a column needs low= and high= in the column's units, low < high.")
@@ -92,6 +100,9 @@ class PrivateQuantile(Mechanism):
 
     def reads(self) -> tuple[Statistic, ...]:
         return (_histogram(self.column, self.grid),)
+
+    def output_shape(self, rows: Rows) -> Shape:
+        return ()
 
     def loss(self, rows: Rows, level: float) -> PrivacyLoss:
         return BoundedRange(epsilon=level)

@@ -151,14 +151,27 @@ def run(arguments: argparse.Namespace) -> None:
     plan = Plan.load(arguments.plan)
     output = arguments.output or Path(f"{Path(arguments.plan).stem}-result")
     _prepare(output)
-    charged = {"ledger": _ledger(arguments), "dataset": arguments.dataset}
-    result = plan.run(_data(arguments.data, arguments.query), progress=_on_a_terminal(), **charged)
+    charged = {"ledger": _ledger(arguments), "dataset": arguments.dataset, "note": arguments.note}
+    data = _data(arguments)
+    try:
+        result = plan.run(data, progress=_on_a_terminal(), **charged)
+    except DataError as error:
+        raise DataError(f"{error} {TRY_FIRST}") from None
+    except BaseException as error:
+        if kept := getattr(error, "result", None):  # charged: write and print what was released
+            _deliver(kept, output, as_json=arguments.json)
+        raise
+    _deliver(result, output, as_json=arguments.json)
+
+
+def _deliver(result: Result, output: Path, *, as_json: bool) -> None:
+    """Write and print a result."""
     try:
         _write(result, output)
     except OSError as error:  # the budget is spent: print the result rather than lose it
         print(result.to_json())
         raise ReleaseFailed(f"{output} could not be written ({error}); the result is printed above.") from None
-    if arguments.json:
+    if as_json:
         print(result.to_json())
     else:
         _console().print(result)
@@ -202,15 +215,26 @@ def check(arguments: argparse.Namespace) -> None:
     from dpframe.plan import Plan
     from dpframe.steward import check
 
-    _console().print(check(_data(arguments.data, arguments.query), Plan.load(arguments.plan).rows))
+    _console().print(check(_data(arguments), Plan.load(arguments.plan).rows))
 
 
-def _data(path: str, sql: str | None) -> Any:
-    """The data at a path: a memory-mapped array, the result of a query, or the path itself for a table."""
-    import numpy as np
+TRY_FIRST = (
+    "Nothing was charged. Before a run, dpframe check PLAN DATA compares the cells with the plan, for who may see "
+    "them, and a run on a file of made-up rows of the same form shows what a result looks like."
+)
 
+
+def _data(arguments: argparse.Namespace) -> Any:
+    """The data: a memory-mapped array, the result of a query, a CSV file, or the path itself for another table."""
+    from dpframe.sources.csv_format import csv
+    from dpframe.sources.dispatch import existing
     from dpframe.sources.queries import query
 
+    path, sql = arguments.data, arguments.query
+    stated = {name: getattr(arguments, f"csv_{name}") for name in ("separator", "decimal", "encoding")}
+    options = {name: value for name, value in stated.items() if value is not None}
+    if sql is not None and options:
+        raise PlanError("--csv-... options are for the path of a CSV file, and a query reads files by itself.")
     if sql is not None:
         return query(sql, path)
     if not Path(path).exists():
@@ -218,12 +242,25 @@ def _data(path: str, sql: str | None) -> Any:
             f"{path!r}: no such file. Nothing was charged. DATA is a .npy, .csv or .parquet file, or a directory of "
             "Parquet files."
         )
-    if Path(path).suffix != ".npy":
-        return path
+    if options:
+        if options.get("separator") in ("tab", "\\t"):  # as one types it in a shell
+            options["separator"] = "\t"
+        return csv(path, **options)
+    return _array(existing(path)) if Path(path).suffix == ".npy" else path
+
+
+def _array(path: Path) -> Any:
+    """The array in a file, mapped into memory."""
+    import numpy as np
+
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        raise DataError(f"{path} cannot be read as an array ({type(error).__name__}).") from None
+        problem = type(error).__name__
+    raise DataError(
+        f"{str(path)!r} cannot be read as an array ({problem}): it is no .npy file, shorter than its header says, or "
+        "holds Python objects, which are not read. Nothing was charged."
+    )
 
 
 def audit(arguments: argparse.Namespace) -> None:

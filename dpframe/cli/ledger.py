@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpframe.errors import LedgerError
+from dpframe.errors import DataError, LedgerError
 from dpframe.ledger import Ledger
+
+if TYPE_CHECKING:
+    from dpframe.run.result import Result
 
 
 def add_commands(parser: argparse.ArgumentParser) -> None:
-    """Declare create, show, history and verify."""
+    """Declare create, show, history, verify, record and repair."""
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     def add(name: str, command: Any, text: str) -> argparse.ArgumentParser:
@@ -49,6 +52,11 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     verify.add_argument(
         "--head", metavar="HASH", help="the head (hash of the last entry) noted earlier, to detect missing entries"
     )
+    verify.add_argument("--result", metavar="FILE", help="a result.json that must be what this ledger recorded")
+    record = add("record", _record, "record the outcome of a run that could not be recorded when it ended")
+    record.add_argument("result", metavar="RESULT", help="the result.json of the run")
+    repair = add("repair", _repair, "declare that the last entry was written with a wrong clock, in the future")
+    repair.add_argument("--note", metavar="TEXT", help="what happened, for those who read the history")
 
 
 def add_key(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +81,8 @@ def _key(path: Path | None) -> bytes | None:
 
 
 def _create(arguments: argparse.Namespace) -> None:
-    from dpframe.ledger.dataset import check_name, terms
+    from dpframe.ledger.dataset import terms
+    from dpframe.ledger.names import check_name
     from dpframe.spec.budget import Budget
 
     budget = Budget(epsilon=arguments.epsilon, delta=arguments.delta)
@@ -101,7 +110,33 @@ def _history(arguments: argparse.Namespace) -> None:
 
 
 def _verify(arguments: argparse.Namespace) -> None:
-    _print(opened(arguments.ledger, arguments.key_file).verify(head=arguments.head), arguments)
+    result = None if arguments.result is None else _result(arguments.result)
+    _print(opened(arguments.ledger, arguments.key_file).verify(head=arguments.head, result=result), arguments)
+
+
+def _record(arguments: argparse.Namespace) -> None:
+    recorded = opened(arguments.ledger, arguments.key_file).record(_result(arguments.result))
+    assert recorded.charge is not None
+    if arguments.json:
+        print(recorded.charge.to_json())
+    else:
+        print(f"recorded for data set {recorded.charge.dataset!r}; note the head: {recorded.charge.head}")
+
+
+def _result(path: str) -> Result:
+    from dpframe.run.result import Result
+
+    try:
+        return Result.load(path)
+    except OSError as error:
+        raise DataError(f"the result {path} cannot be read: {error.strerror}. Nothing was changed.") from None
+
+
+def _repair(arguments: argparse.Namespace) -> None:
+    from dpframe.ledger.render import History
+
+    entry = opened(arguments.ledger, arguments.key_file).repair(note=arguments.note)
+    _print(History(entries=(entry,)), arguments)
 
 
 def _print(shown: Any, arguments: argparse.Namespace) -> None:

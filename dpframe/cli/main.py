@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 REFUSED, AFTER_THE_CHARGE = 1, 3
-DATA = "a .npy, .csv or .parquet file, or a directory of Parquet files"
+DATA = "a .npy, .csv, .tsv or .parquet file (.csv.gz and .tsv.gz too), or a directory of Parquet files"
 JSON = "print JSON"
 
 
@@ -138,7 +138,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     check.add_argument("plan", metavar="PLAN", help="a plan file (TOML)")
     check.add_argument("data", metavar="DATA", help=DATA)
-    _add_query(check)
+    _add_reading(check)
     audit = add(
         "audit",
         commands.audit,
@@ -169,7 +169,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("plan", metavar="PLAN", help="a plan file (TOML)")
     run.add_argument("data", metavar="DATA", help=DATA)
-    _add_query(run)
+    _add_reading(run)
     run.add_argument(
         "-o",
         "--output",
@@ -184,10 +184,20 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         help="charge the run to this ledger, the record of budgets: a file or a postgresql:// URL",
     )
     run.add_argument("--dataset", metavar="NAME", help="the data set of the ledger to charge")
+    run.add_argument("--note", metavar="TEXT", help="why the run is made; the ledger records it with the charge")
     add_key(run)
 
 
-def _add_query(command: argparse.ArgumentParser) -> None:
+def _add_reading(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--query", metavar="SQL", help="a SELECT statement whose rows are the data; DATA is then a DuckDB database file"
+    )
+    command.add_argument(
+        "--csv-separator", metavar="CHARACTER", help='the character between the cells of a CSV file, such as ";" or tab'
+    )
+    command.add_argument("--csv-decimal", metavar="MARK", help='the decimal mark of a CSV file, "." or ","')
+    command.add_argument(
+        "--csv-encoding",
+        metavar="NAME",
+        help="the encoding of a CSV file: utf-8 (default), utf-16, latin-1, cp1252 or others",
     )

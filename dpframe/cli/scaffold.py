@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from dpframe import registry
+from dpframe import discovery, registry
 from dpframe.errors import DataError, PluginError
 
 if TYPE_CHECKING:
@@ -61,11 +61,11 @@ class Names:
             )
         if words in {known.name for known in registry.classes("mechanism")}:
             owner = registry.provider("mechanism", words)
-            origin = f"{owner.name} {owner.version}" if owner else registry.HERE
+            origin = f"{owner.name} {owner.version}" if owner else discovery.HERE
             raise PluginError(f"the mechanism name {words!r} is already provided by {origin}. Nothing was written.")
         if PREFIX + words in {distribution.name for distribution in metadata.distributions()}:
             raise PluginError(f"{PREFIX + words!r} is already installed. Nothing was written.")
-        if PREFIX + words in registry.OWN:
+        if PREFIX + words in discovery.OWN:
             raise PluginError(f"{PREFIX + words!r} is the name of a plugin of the project itself. Nothing was written.")
         return cls(words)
 

@@ -219,4 +219,4 @@ def _guarantee(plan: Plan) -> str:
     pure, losses = accountant("pure"), plan.pricing.all_losses
     if not all(map(pure.supports, losses)):
         return "worst case"
-    return f"worst case, pure ε = {format_up(pure.epsilon(losses, 0.0))}"
+    return f"worst case, pure ε = {format_up(pure.epsilon(losses, 0.0), plan.budget.epsilon)}"

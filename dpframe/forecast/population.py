@@ -16,7 +16,9 @@ from dpframe.lattice import FloatArray, IntArray
 from dpframe.plan import Plan
 from dpframe.reading.chunk import Chunk
 from dpframe.reading.private_data import Parts, PrivateData
-from dpframe.spec.rows import NORM_LIMIT, Rows
+from dpframe.reading.under import Under
+from dpframe.spec.placement import NORM_LIMIT
+from dpframe.spec.rows import Rows
 from dpframe.spec.scenario import Scenario
 from dpframe.statistics import Moment
 
@@ -99,7 +101,7 @@ class Sample(Population):
     def unclipped(self, rows: Rows, statistics: Iterable[Statistic]) -> PrivateData:
         longest = float(np.sqrt(np.einsum("ij,ij->i", self.values, self.values).max()))
         norm = min(max(longest, 1 / NORM_LIMIT), NORM_LIMIT)
-        return self.data(attrs.evolve(rows, norm=norm), statistics)
+        return self.data(attrs.evolve(rows, norm=norm, about=None, scale=None), statistics)
 
     def _parts(self, rows: Rows, statistic: Statistic) -> Parts:
         """A statistic summed over blocks, and cached: releases that differ only in noise read the same."""
@@ -107,8 +109,11 @@ class Sample(Population):
         if key not in self._known:
             if len(self._known) > 64:
                 self._known.clear()
+            seen, shift, rate = rows, *rows.affine
+            if isinstance(statistic, Under):
+                seen, shift, rate = statistic.rows, *statistic.rows.affine
             blocks = [self.values[start : start + BLOCK] for start in range(0, len(self.values), BLOCK)]
-            self._known[key] = _sum(statistic.partial(Chunk(rows, block)) for block in blocks)
+            self._known[key] = _sum(statistic.partial(Chunk(seen, (block - shift) * rate)) for block in blocks)
         return self._known[key]
 
 
@@ -155,8 +160,8 @@ def _check_matrix_suffices(plan: Plan) -> None:
     advice = "say how rows are distributed: dp.Scenario(..., n=..., model='gaussian')."
     if plan.rows.center:
         raise PlanError(f"this plan is centered, so a simulation needs rows; {advice}")
-    if plan.rows.released_norm is not None:
-        raise PlanError(f"this plan releases the norm of its rows, so a simulation needs rows; {advice}")
+    if plan.rows.is_placed or not plan.same_public_rows:
+        raise PlanError(f"the norm or center of its rows differs or is released, so a simulation needs rows; {advice}")
     for step, mechanism in plan.releases:
         if others := [statistic.name for statistic in mechanism.reads() if not isinstance(statistic, Moment)]:
             raise PlanError(f"step {step.name!r} reads {others[0]!r}, so a simulation needs rows; {advice}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpframe.display.tables import pairs, table
-from dpframe.rounding import format_up
+from dpframe.rounding import format_given, format_up
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -30,12 +30,12 @@ def render_comparison(comparison: Comparison) -> RenderableType:
 
 
 def _cells(candidate: Candidate) -> dict[str, str]:
-    low, high = candidate.interval
+    limit, (low, high) = candidate.plan.budget.epsilon, candidate.interval
     return {
         "mechanism": candidate.name,
         "median error": f"{candidate.error:.4g} ({low:.4g} to {high:.4g})",
         "95 % within": f"{candidate.error_95:.4g}",
-        "spent": f"ε = {format_up(candidate.spent.epsilon)}, δ = {format_up(candidate.spent.delta)}",
+        "spent": f"ε = {format_up(candidate.spent.epsilon, limit)}, δ = {format_given(candidate.spent.delta)}",
         "guarantee": candidate.guarantee,
         "numerics": candidate.numerics,
         "seconds": f"{candidate.seconds:.3g}",

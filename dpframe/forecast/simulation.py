@@ -127,7 +127,7 @@ def _release(plan: Plan, synthetic: Population, random: Random) -> tuple[dict[st
     values: dict[str, Kind] = {}
     taken = 0.0
     for due in plan.schedule():
-        data = synthetic.data(plan.rows.with_released_norm(values), due.statistics(values))
+        data = synthetic.data(plan.rows.with_released(values), due.statistics(plan.rows, values))
         start = time.perf_counter()
         for step in due.steps:
             values[step.name] = runner.act(plan, step, data, values, random)
@@ -164,7 +164,8 @@ def _exact(plan: Plan, step: Step, synthetic: Population, truth: Mapping[str, Ki
     reads = action.reads()
     if not all(name in truth for statistic in reads for name in references(statistic)):
         return None
-    return action.noiseless(synthetic.unclipped(plan.rows, statistics_of(step, truth)))
+    statistics = [own for own, _ in statistics_of(step, plan.rows, truth)]
+    return action.noiseless(synthetic.unclipped(plan.rows, statistics))
 
 
 def _leading(value: Kind, moment: FloatArray) -> Kind | None:

@@ -15,11 +15,12 @@ from dpframe.forecast.error_norms import SEED
 from dpframe.forecast.population import MOST_SIMULATED
 from dpframe.forecast.simulation import simulate
 from dpframe.plan import Plan
+from dpframe.rounding import format_given
 from dpframe.run.progress import ProgressReporter
 from dpframe.spec.scenario import Scenario
 
 SURE = 0.999  # confidence that the limit from simulation is not below the true quantile
-CLOSE = 1.02  # the answer is within this factor of the smallest one that meets the target in simulation
+CLOSE = 1.02  # the search ends within this factor of the smallest answer; steps of it follow until it is confirmed
 STRIDE = 4.0  # the factor between trials of the bracketing search
 MOST_EPSILON, LEAST_EPSILON = 1e3, 1e-4
 MOST_ROWS = 10**12
@@ -79,7 +80,8 @@ class Target:
         return cls(step=chosen, norm=fitting[chosen], value=float(value), confidence=float(confidence))
 
     def __str__(self) -> str:
-        return f"{self.value:g} ({self.norm}) for {self.step!r} with confidence {self.confidence:g}"
+        confidence = format_given(self.confidence)
+        return f"{format_given(self.value)} ({self.norm}) for {self.step!r} with confidence {confidence}"
 
     @property
     def draws(self) -> int:

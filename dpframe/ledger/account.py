@@ -12,16 +12,21 @@ from dpframe import registry
 from dpframe.accounting import PureAccountant
 from dpframe.accounting.calibrate import largest_scale
 from dpframe.errors import BudgetExceeded, LedgerError, PlanError
+from dpframe.ledger import recorded
 from dpframe.ledger.chain import Entry
-from dpframe.ledger.dataset import Dataset, caveat
+from dpframe.ledger.dataset import Dataset
+from dpframe.ledger.details import details
 from dpframe.ledger.filters import ACCOUNTANTS, rests_on_a_model, worst_case, written
 from dpframe.ledger.ledger import Ledger
-from dpframe.ledger.store import Transaction
+from dpframe.ledger.recorded import RolledBack, charged, check_history
+from dpframe.ledger.stated import promise_hash
+from dpframe.ledger.store import NoLedger, Transaction
 from dpframe.losses import under_models
 from dpframe.plan import Plan
-from dpframe.plan.slack import law_errors, slack
-from dpframe.rounding import format_down, format_up
+from dpframe.plan.slack import law_errors
+from dpframe.rounding import format_down, format_given, format_up
 from dpframe.run.result import Charge, Result
+from dpframe.run.statement import Statement
 from dpframe.spec.budget import Budget
 
 
@@ -32,25 +37,37 @@ class Account:
     Args:
         ledger: the ledger.
         dataset: the data set, as it was when the run began.
+        head: the last entry of the ledger at that time.
+        details: the note and the user name that are recorded with the charge.
         run: the random identifier of the run.
     """
 
     ledger: Ledger
     dataset: Dataset
+    head: Entry
+    details: dict[str, str]
     run: str = attrs.field(factory=lambda: secrets.token_hex(16))
 
     @classmethod
-    def open(cls, ledger: Any, dataset: Any) -> Account:
+    def open(cls, ledger: Any, dataset: Any, note: Any = None) -> Account:
         """The account for the arguments of a run.
 
         Args:
             ledger: a `Ledger`, its path or its URL.
             dataset: the name of the data set in it.
+            note: a text to be recorded with the charge.
         """
         if ledger is None or dataset is None:
-            raise PlanError("a run against a ledger needs both: ledger='budget.db' and dataset='its name there'.")
+            raise PlanError(
+                "a run against a ledger needs both: ledger='budget.db' and dataset='its name there'"
+                + (". Nothing was charged." if note is None else "; a note is recorded there. Nothing was charged.")
+            )
+        recorded_with_it = details(note)
         opened = Ledger.open(ledger)
-        return cls(ledger=opened, dataset=opened.dataset(dataset))
+        with opened.journal.reading() as transaction:
+            found = opened.journal.dataset(transaction, dataset)
+            head = opened.journal.last(transaction)
+        return cls(ledger=opened, dataset=found, head=head, details=recorded_with_it)
 
     def calibrated(self, plan: Plan) -> Plan:
         """The plan priced by the data set's accountant; raises PlanError where its promise differs from the data set's.
@@ -78,22 +95,38 @@ class Account:
             raise PlanError(message) from None
         return priced
 
-    def reserve(self, plan: Plan, content_hash: str) -> Charge:
+    def reserve(self, plan: Plan, stated: Statement) -> Charge:
         """Charge the whole plan, on disk before this returns; where it does not fit, charge nothing and raise
         BudgetExceeded.
 
         Args:
             plan: the calibrated plan.
-            content_hash: the hash of the plan as the user declared it.
+            stated: what it promises and costs, with the hash of the plan as the user declared it.
         """
+        notices = self._notices(stated.plan)
         with self.ledger.journal.writing() as transaction:
-            now, total, entry = self._enter(transaction, plan, content_hash)
+            now, total, entry = self._enter(transaction, plan, stated)
         if entry is None:
             raise _refusal(plan, now, total)
-        return self._charge(entry, entry.number)
+        return attrs.evolve(charged(now, entry, entry.number), notices=notices)
 
-    def _enter(self, transaction: Transaction, plan: Plan, content_hash: str) -> tuple[Dataset, Fraction, Entry | None]:
+    def _notices(self, content_hash: str) -> tuple[str, ...]:
+        """Whether the same plan was charged to the data set before. It is public: nothing of the data is in it."""
+        with self.ledger.journal.reading() as transaction:
+            found = transaction.last_containing(self.dataset.name, "reserved", f'"plan":"{content_hash}"')
+        if found is None:
+            return ()
+        return (
+            f"the same plan was charged to this data set before, last in entry {found.number}; every run costs its "
+            "budget again, and what was released once can be used again for free",
+        )
+
+    def _enter(self, transaction: Transaction, plan: Plan, stated: Statement) -> tuple[Dataset, Fraction, Entry | None]:
         """The data set before the run, its total with the run, and the entry added; None where the run does not fit."""
+        try:
+            check_history(self.ledger.journal, transaction, (self.head.number, self.head.hash))
+        except RolledBack as error:
+            raise RolledBack(f"{error} Nothing was charged.") from None
         now = self.ledger.journal.dataset(transaction, self.dataset.name)
         if not now.same_terms(self.dataset):
             raise LedgerError(f"{self.ledger.place} was exchanged for another one during the run. Nothing was charged.")
@@ -105,7 +138,8 @@ class Account:
             return now, total, None
         content = {
             "run": self.run,
-            "plan": content_hash,
+            "plan": stated.plan,
+            "statement": promise_hash(stated),
             "losses": {
                 step: [written(loss, accountant) for loss in parts] for step, parts in plan.pricing.losses.items()
             },
@@ -118,7 +152,9 @@ class Account:
             "runs": now.runs + 1,
             "modelled": now.modelled + rests_on_a_model(plan.pricing.all_losses),
         }
-        entry = self.ledger.journal.append(transaction, dataset=now.name, kind="reserved", content=content)
+        entry = self.ledger.journal.append(
+            transaction, dataset=now.name, kind="reserved", content=content, details=self.details
+        )
         return now, total, entry
 
     def released(self, charge: Charge, result: Result) -> Charge:
@@ -128,44 +164,46 @@ class Account:
             charge: the charge that reserved the loss.
             result: the result of the run.
         """
-        return self._outcome("released", charge, {"released": attrs.evolve(result, charge=charge).fingerprint})
+        return self._outcome("released", charge, recorded.released(attrs.evolve(result, charge=charge)))
 
-    def failed(self, charge: Charge, step: str | None) -> Charge:
-        """Record that the run failed; its charge stands.
+    def failed(self, charge: Charge, step: str | None, result: Result | None = None) -> Charge:
+        """Record that the run failed, with a hash of the values that were released all the same; its charge stands.
 
         Args:
             charge: the charge that reserved the loss.
             step: the step that failed, where it is known.
+            result: the values that there are.
         """
-        return self._outcome("failed", charge, {"step": step or ""})
+        values = {} if result is None else recorded.released(attrs.evolve(result, charge=charge))
+        return self._outcome("failed", charge, {"step": step or "", **values})
 
     def _outcome(self, kind: str, charge: Charge, content: dict[str, Any]) -> Charge:
-        with self.ledger.journal.writing() as transaction:
-            now = self.ledger.journal.dataset(transaction, charge.dataset)
-            sums = {
-                "total": str(now.total),
-                "law_errors": str(now.law_error),
-                "runs": now.runs,
-                "modelled": now.modelled,
-            }
-            state = {"run": charge.run, **content, **sums}
-            entry = self.ledger.journal.append(transaction, dataset=now.name, kind=kind, content=state, timed=False)
-        return self._charge(entry, charge.entry)
+        journal = self.ledger.journal
+        with journal.writing() as transaction:
+            check_history(journal, transaction, (self.head.number, self.head.hash), (charge.entry, charge.head))
+            entry = recorded.write_outcome(journal, transaction, charge, kind, **content)
+        return attrs.evolve(charged(self.dataset, entry, charge.entry), notices=charge.notices)
 
-    def _charge(self, entry: Entry, reserved: int) -> Charge:
-        limit, state = self.dataset.filter, entry.content
-        total = Fraction(state["total"])
-        return Charge(
-            dataset=self.dataset.name,
-            run=self.run,
-            entry=reserved,
-            head=entry.hash,
-            budget=limit.budget,
-            spent=limit.spent(total),
-            remaining=limit.remaining(total),
-            caveat=caveat(state["modelled"], state["runs"]),
-            slack=slack(limit.budget.epsilon, float(Fraction(state["law_errors"]))),
+
+def not_recorded(charge: Charge, error: Exception) -> str:
+    """The notice that the outcome of a run could not be recorded, and what became of its charge.
+
+    Args:
+        charge: the charge that reserved the loss.
+        error: why the outcome could not be recorded.
+    """
+    reserved = f"entry {charge.entry} of data set {charge.dataset!r}"
+    later = "a result that was returned can be recorded later, with ledger.record(result) or dpframe ledger record"
+    cause = str(error).partition(". ")[0].removesuffix(".")
+    if isinstance(error, RolledBack | NoLedger):
+        return (
+            f"the outcome of the run could not be recorded: {cause}. What was charged, this run's charge ({reserved}) "
+            "included, is forgotten there: charge nothing to it, put the newest copy back, and verify that with the "
+            f"head {charge.head}; {later}"
         )
+    return (
+        f"the outcome of the run could not be recorded in the ledger ({cause}); the charge, {reserved}, stands; {later}"
+    )
 
 
 def _refusal(plan: Plan, dataset: Dataset, total: Fraction) -> BudgetExceeded:
@@ -183,8 +221,8 @@ def _refusal(plan: Plan, dataset: Dataset, total: Fraction) -> BudgetExceeded:
         )
     return BudgetExceeded(
         f"with this plan, data set {dataset.name!r} would reach epsilon={format_up(asked)} at "
-        f"delta={format_up(limit.delta)}; its budget is epsilon={format_up(limit.epsilon)} "
-        f"(epsilon={format_up(dataset.spent.epsilon)} composed over {runs}, "
+        f"delta={format_given(limit.delta)}; its budget is epsilon={format_given(limit.epsilon)} "
+        f"(epsilon={format_up(dataset.spent.epsilon, limit.epsilon)} composed over {runs}, "
         f"{dataset.accountant}; left for another plan: epsilon={format_down(remaining.epsilon)} at the same delta). "
         f"Nothing was charged, read or drawn. {advice}",
         asked=asked,

@@ -18,10 +18,14 @@ import attrs
 
 from dpframe.errors import LedgerError
 
-FORMAT = 1
-"""The format of new entries. The format of a ledger is that of its last entry."""
+FORMAT = 2
+"""The format of new entries. The format of a ledger is that of its last entry.
 
-UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+1. The first one.
+2. Entries have `details`; a reservation and its outcome hold hashes of the statement; the kind "repaired".
+"""
+
+UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: lambda content: {**content, "details": {}}}
 """For each older format, a function that converts content to the next one. Stored entries are never rewritten."""
 
 START = "0" * 64  # the previous hash of the first entry
@@ -48,8 +52,8 @@ class Entry:
 
     Args:
         number: its position, from 1.
-        dataset: the data set that it is about; empty for the first entry, which is about the ledger itself.
-        kind: "created", "dataset", "reserved", "released" or "failed".
+        dataset: the data set that it is about; empty where it is about the ledger itself.
+        kind: "created", "dataset", "reserved", "released", "failed" or "repaired".
         body: its content as canonical JSON.
         previous: the hash of the entry before it.
         hash: its own hash.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from fractions import Fraction
 from typing import Any
 
@@ -16,37 +15,6 @@ from dpframe.ledger.filters import ACCOUNTANTS, Filter
 from dpframe.plan.slack import slack
 from dpframe.spec.budget import NOT_WORST_CASE, Budget
 from dpframe.spec.rows import MAX_CONTRIBUTIONS, NEIGHBORS, Rows
-
-LONGEST_NAME = 200
-
-
-def check_name(name: Any) -> str:
-    """The name itself; raises PlanError unless it is printable, trimmed, of moderate length and in NFC.
-
-    Args:
-        name: the name of a data set.
-    """
-    if (
-        not isinstance(name, str)
-        or not 0 < len(name) <= LONGEST_NAME
-        or not name.isprintable()
-        or name != name.strip()
-        or name != unicodedata.normalize("NFC", name)
-    ):
-        raise PlanError(
-            f"the name of a data set must be 1 to {LONGEST_NAME} printable characters, without spaces at its ends and "
-            f"in composed form (NFC); got {name!r}."
-        )
-    return name
-
-
-def same_name(name: str) -> str:
-    """The form in which names that differ only in case or width are equal.
-
-    Args:
-        name: the name of a data set.
-    """
-    return unicodedata.normalize("NFKC", name).casefold()
 
 
 @attrs.frozen(kw_only=True)
@@ -95,7 +63,7 @@ class Dataset(Exportable):
                 runs=state["runs"],
                 modelled=state["modelled"],
                 total=Fraction(state["total"]),
-                law_error=Fraction(state.get("law_errors", 0)),  # entries of version 0.1.0 lack it
+                law_error=Fraction(state.get("law_errors", 0)),  # format 1 has none
                 entry=last.number,
                 filter=Filter(
                     budget=Budget(**fixed["budget"]),
@@ -151,6 +119,16 @@ class Dataset(Exportable):
     def caveat(self) -> str:
         """A warning that all runs together have no worst-case guarantee, because some have none; empty where all do."""
         return caveat(self.modelled, self.runs)
+
+    @property
+    def sums(self) -> dict[str, Any]:
+        """The running sums, as every entry about the data set repeats them."""
+        return {
+            "total": str(self.total),
+            "law_errors": str(self.law_error),
+            "runs": self.runs,
+            "modelled": self.modelled,
+        }
 
     @property
     def left(self) -> float:

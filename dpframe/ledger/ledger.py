@@ -10,9 +10,11 @@ import attrs
 from dpframe.display.exportable import Exportable
 from dpframe.display.printable import Printable
 from dpframe.errors import LedgerError
-from dpframe.ledger.chain import Chain
-from dpframe.ledger.dataset import Dataset, check_name, same_name, terms
+from dpframe.ledger.chain import Chain, Entry
+from dpframe.ledger.dataset import Dataset, terms
+from dpframe.ledger.details import details
 from dpframe.ledger.journal import Journal
+from dpframe.ledger.names import alike, check_name
 from dpframe.ledger.store import LedgerExists, open_store
 from dpframe.spec.budget import Budget
 
@@ -51,12 +53,11 @@ class Ledger(Printable, Exportable):
         """
         journal = Journal(open_store(target), Chain.keyed(key))
         try:
-            journal.create()
+            return cls(journal.create())
         except LedgerExists:
             if not exist_ok:
                 raise
             return cls.open(target, key=key)
-        return cls(journal)
 
     @classmethod
     def open(cls, target: str | Path | Ledger, *, key: bytes | str | None = None) -> Ledger:
@@ -68,9 +69,7 @@ class Ledger(Printable, Exportable):
         """
         if isinstance(target, Ledger):
             return target
-        journal = Journal(open_store(target), Chain.keyed(key))
-        with journal.reading():
-            return cls(journal)
+        return cls(Journal(open_store(target), Chain.keyed(key)).open())
 
     def add(
         self,
@@ -85,7 +84,8 @@ class Ledger(Printable, Exportable):
         """Add a data set. Its terms can never be changed.
 
         Args:
-            name: its name in runs. A name that differs from an existing one only in case or width is refused.
+            name: its name in runs. A name that could be taken for an existing one is refused: one that differs only in
+                case, width, spaces, invisible characters, or letters of another script that look the same.
             budget: what all runs together may spend.
             neighbors: "add-remove" or "replace", as in `dp.Rows`.
             accountant: "zcdp", "gdp" (Gaussian releases only) or "pure"; by default "zcdp", or "pure" with delta=0.
@@ -96,13 +96,39 @@ class Ledger(Printable, Exportable):
         check_name(name)
         with self.journal.writing() as transaction:
             for other in self.journal.names(transaction):
-                if same_name(other) == same_name(name):
+                if alike(other, name):
+                    taken = "" if other == name else f", and {name!r} ({name!a} in ASCII) could be taken for it"
                     raise LedgerError(
-                        f"the ledger has a data set {other!r} already; its terms are fixed. Nothing was changed. A "
-                        "second budget for the same people would be no limit at all."
+                        f"the ledger has a data set {other!r} already{taken}; its terms are fixed. Nothing was "
+                        "changed. A second budget for the same people would be no limit at all."
                     )
             entry = self.journal.append(transaction, dataset=name, kind="dataset", content=content)
         return Dataset.of(entry, entry)
+
+    def record(self, result: Result) -> Result:
+        """Record the outcome of a run that could not be recorded when it ended; gives the result with its new charge.
+
+        Raises LedgerError where the run was not charged here, or where the result is not the one that was promised.
+        Where the outcome is recorded already, nothing is added.
+
+        Args:
+            result: the result of the run, also one that was loaded from its file.
+        """
+        from dpframe.ledger.recorded import record
+
+        with self.journal.writing() as transaction:
+            return record(self.journal, transaction, result)
+
+    def repair(self, *, note: str | None = None) -> Entry:
+        """Declare that the last entry was written with a wrong clock, in the future, so that charges are possible
+        again. The declaration is an entry with the present time; nothing is changed or deleted.
+
+        Args:
+            note: what happened, for those who read the history.
+        """
+        found = details(note)
+        with self.journal.writing() as transaction:
+            return self.journal.repair(transaction, found)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -153,40 +179,48 @@ class Ledger(Printable, Exportable):
 
         with self.journal.reading() as transaction:
             if dataset is None:
-                return History(entries=tuple(transaction.entries()))
+                return History(entries=tuple(transaction.all()))
             self.journal.dataset(transaction, dataset)
             return History(entries=tuple(transaction.entries("WHERE dataset = ?", dataset)))
 
-    def verify(self, *, head: str | None = None) -> Verified:
+    def verify(self, *, head: str | None = None, result: Result | None = None) -> Verified:
         """Recompute all hashes, entry numbers, sums and limits; raises LedgerError where something is wrong.
+
+        It works on a snapshot: runs can be charged at the same time.
 
         Args:
             head: the hash of an entry that you noted, as every run prints it. Without it, verification cannot detect
                 that entries are missing from the end, nor, in a ledger without a key, that all of it was rewritten.
+            result: a result that must be covered: charged here, with the values, the statement and the charge that
+                were recorded.
         """
+        from dpframe.ledger.recorded import check_result
         from dpframe.ledger.verify import verify
 
         if not isinstance(head, str | None):
             raise LedgerError(f"head must be the hash of an entry, a text; got a {type(head).__name__}.")
-        with self.journal.reading() as transaction:
-            return verify(transaction, self.journal.chain, head)
+        with self.journal.snapshot() as transaction:
+            verified = verify(transaction, self.journal.chain, head)
+            if result is not None:
+                check_result(self.journal, transaction, result)
+            return attrs.evolve(verified, covered=result is not None)
 
     def covers(self, result: Result) -> bool:
-        """Whether a result was charged here and has exactly the values whose hash was recorded.
+        """Whether a result was charged here and has exactly the values, the statement and the charge that were written.
+
+        Entries of format 1 hold no hash of the statement; with them, only the values and the charge are compared.
 
         Args:
             result: the result of a run.
         """
-        charge = result.charge
-        if charge is None:
-            return False
+        from dpframe.ledger.recorded import NotCovered, check_result
+
         with self.journal.reading() as transaction:
-            condition = "WHERE dataset = ? AND number > ? AND kind = 'released'"
-            for entry in transaction.entries(condition, charge.dataset, charge.entry):
-                content = self.journal.chain.check(entry).content
-                if content["run"] == charge.run:
-                    return bool(content["released"] == result.fingerprint)
-        return False
+            try:
+                check_result(self.journal, transaction, result)
+            except NotCovered:
+                return False
+            return True
 
     def __rich__(self) -> RenderableType:
         from dpframe.ledger.render import render_ledger

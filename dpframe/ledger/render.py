@@ -13,9 +13,10 @@ from dpframe.display.printable import Printable
 from dpframe.display.tables import pairs, sentence, table
 from dpframe.ledger.chain import Entry
 from dpframe.ledger.dataset import Dataset
+from dpframe.ledger.details import in_words
 from dpframe.ledger.filters import read
 from dpframe.losses import ModelBased
-from dpframe.rounding import format_down, format_up
+from dpframe.rounding import format_down, format_given, format_up
 from dpframe.run.wording import slack_of_runs
 
 if TYPE_CHECKING:
@@ -58,8 +59,8 @@ def described(dataset: Dataset) -> dict[str, str]:
     runs, rows = counted(dataset.runs, "run"), counted(dataset.contributions, "row")
     return {
         "Left": bar(dataset.left),
-        "Budget": f"{dataset.budget} ({dataset.accountant})",
-        "Spent": f"epsilon={format_up(dataset.spent.epsilon)} over {runs}",
+        "Budget": f"{_limit(attrs.asdict(dataset.budget))} ({dataset.accountant})",
+        "Spent": f"epsilon={format_up(dataset.spent.epsilon, dataset.budget.epsilon)} over {runs}",
         **({"Besides": sentence(dataset.caveat)} if dataset.caveat else {}),
         **({"Numerics": slack_of_runs(dataset.slack)} if dataset.slack else {}),
         "Fits": f"a plan of up to epsilon={format_down(dataset.remaining.epsilon)} at the same delta",
@@ -131,9 +132,13 @@ def _cells(entry: Entry) -> dict[str, str]:
         "data set": entry.dataset,
         "what": entry.kind,
         "run": content.get("run", "")[:8],
-        "details": _details(entry.kind, content),
+        "details": "; ".join(filter(None, (_details(entry.kind, content), in_words(content["details"])))),
         "hash": entry.hash[:12] + "…",
     }
+
+
+def _limit(budget: dict[str, Any]) -> str:
+    return f"epsilon={format_given(budget['epsilon'])}, delta={format_given(budget['delta'])}"
 
 
 def _details(kind: str, content: dict[str, Any]) -> str:
@@ -141,10 +146,9 @@ def _details(kind: str, content: dict[str, Any]) -> str:
         case "created":
             return "with a key" if content["keyed"] else "without a key"
         case "dataset":
-            budget = content["budget"]
-            limit = f"epsilon={format_up(budget['epsilon'])}, delta={format_up(budget['delta'])}"
             return (
-                f"{limit}, {content['accountant']}, {content['neighbors']}, contributions={content['contributions']}"
+                f"{_limit(content['budget'])}, {content['accountant']}, {content['neighbors']}, "
+                f"contributions={content['contributions']}"
                 + (f", person={content['person']!r}" if "person" in content else "")
             )
         case "reserved":
@@ -157,8 +161,11 @@ def _details(kind: str, content: dict[str, Any]) -> str:
             return f"{summed}{apart}{moved}; {in_all}; plan {content['plan'][:12]}…"
         case "released":
             return f"values {content['released'][:12]}…"
+        case "repaired":
+            return f"the clock of entry {content['entry']} was wrong: it said {content['said'][:19]}"
         case _:
-            return f"failed in step {content['step']!r}; the charge stands"
+            values = f"; values {content['released'][:12]}…" if "released" in content else ""
+            return f"failed in step {content['step']!r}; the charge stands{values}"
 
 
 def render_verified(verified: Verified) -> RenderableType:
@@ -174,6 +181,7 @@ def render_verified(verified: Verified) -> RenderableType:
             f"{counted(verified.datasets, 'data set')} and {counted(verified.runs, 'run')}",
             "Unfinished": f"{counted(verified.unfinished, 'run')} without a recorded outcome; charges stand anyway",
             "Noted head": checked,
+            **({"Result": "charged here, with these values and this statement"} if verified.covered else {}),
             "Head": verified.head,
         }
     )

@@ -13,7 +13,7 @@ import attrs
 
 from dpframe.errors import LedgerError
 from dpframe.ledger.chain import Entry
-from dpframe.ledger.store import COLUMNS, PATIENCE, TABLE, UNSURE, LedgerExists, Store, Transaction
+from dpframe.ledger.store import COLUMNS, PATIENCE, TABLE, UNSURE, LedgerExists, NoLedger, Store, Transaction
 
 if TYPE_CHECKING:
     import sqlite3
@@ -90,6 +90,19 @@ class SqliteStore(Store):
             yield transaction
 
     @contextmanager
+    def snapshot(self) -> Iterator[Transaction]:
+        """A transaction on a temporary copy, which is made at the speed of the disk: a reader of the file itself would
+        hold up every commit."""
+        import sqlite3
+
+        with self._errors(), closing(sqlite3.connect("", isolation_level=None)) as copy:
+            with self._connection("rw") as connection, self._transaction(connection, "BEGIN"):
+                connection.execute("SELECT 1 FROM sqlite_master").fetchone()  # waits for the lock, as a copy does not
+                connection.backup(copy)
+            with self._transaction(copy, "BEGIN") as transaction:
+                yield transaction
+
+    @contextmanager
     def _connection(self, mode: str) -> Iterator[sqlite3.Connection]:
         with _ALONE, closing(self._connect(mode)) as connection:
             connection.execute("PRAGMA journal_mode = PERSIST")
@@ -108,7 +121,7 @@ class SqliteStore(Store):
 
     def _check_file(self, mode: str) -> None:
         if mode == "rw" and not self.path.exists():
-            raise LedgerError(
+            raise NoLedger(
                 f"there is no ledger {self.place}. Nothing was charged. Create it with dp.Ledger.create, or with "
                 "dpframe ledger create."
             )
@@ -126,7 +139,7 @@ class SqliteStore(Store):
 
         connection.execute(begin)
         try:
-            yield _SqliteTransaction(connection=connection)
+            yield _SqliteTransaction(store=self, connection=connection)
         except BaseException:
             with suppress(sqlite3.Error):  # some errors have rolled back already
                 connection.execute("ROLLBACK")
@@ -147,6 +160,7 @@ class SqliteStore(Store):
 
 @attrs.frozen(kw_only=True)
 class _SqliteTransaction(Transaction):
+    store: SqliteStore
     connection: sqlite3.Connection
 
     def rows(self, condition: str, *values: Any) -> Iterator[tuple[Any, ...]]:

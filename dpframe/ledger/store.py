@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from dpframe.errors import LedgerError
+from dpframe.ledger import chain
 from dpframe.ledger.chain import Entry
 
 TABLE = "dpframe_ledger"
 COLUMNS = "number, dataset, kind, body, previous, hash"
+BATCH = 1000  # entries
 PATIENCE = 30.0  # seconds to wait for other writers
 UNSURE = "Nothing was read or drawn. The ledger's history shows whether the entry was still written."
 
@@ -26,8 +28,22 @@ class LedgerExists(LedgerError):
     """Raised when something exists where a ledger is to be created."""
 
 
+class NoLedger(LedgerError):
+    """Raised when there is no ledger where one is to be opened."""
+
+
 class Transaction(ABC):
-    """A transaction: it sees the entries of one moment."""
+    """A transaction: it sees the entries of one moment.
+
+    Args:
+        store: the store of exactly the ledger that it reads, whatever else its path or URL may come to mean.
+    """
+
+    store: Store
+
+    def now(self) -> str:
+        """The time in UTC: of the system's clock, or of the server's where all machines that share it can ask one."""
+        return chain.now()
 
     @abstractmethod
     def rows(self, condition: str, *values: Any) -> Iterator[tuple[Any, ...]]:
@@ -59,6 +75,13 @@ class Transaction(ABC):
         """
         return map(Entry.of, self.rows(f"{condition} ORDER BY number", *values))
 
+    def all(self) -> Iterator[Entry]:
+        """All entries in the order of their numbers, so many at a time that no statement takes long."""
+        part = list(map(Entry.of, self.rows("ORDER BY number LIMIT ?", BATCH)))
+        while part:
+            yield from part
+            part = list(map(Entry.of, self.rows("WHERE number > ? ORDER BY number LIMIT ?", part[-1].number, BATCH)))
+
     def first(self, dataset: str) -> Entry | None:
         """The first entry of a data set; None where there is none.
 
@@ -76,6 +99,26 @@ class Transaction(ABC):
         if dataset is None:
             return self._one("ORDER BY number DESC LIMIT 1")
         return self._one("WHERE dataset = ? ORDER BY number DESC LIMIT 1", dataset)
+
+    def last_containing(self, dataset: str, kind: str, text: str) -> Entry | None:
+        """The last entry of a kind whose body contains a text; None where there is none.
+
+        Args:
+            dataset: the name of the data set.
+            kind: the kind of the entry.
+            text: part of its body, without % and _.
+        """
+        condition = "WHERE dataset = ? AND kind = ? AND body LIKE ? ORDER BY number DESC LIMIT 1"
+        return self._one(condition, dataset, kind, f"%{text}%")
+
+    def at(self, number: int) -> Entry | None:
+        """The entry with a number; None where there is none.
+
+        Args:
+            number: its position, from 1.
+        """
+        possible = type(number) is int and 0 < number < 2**63  # a result file may hold anything
+        return self._one("WHERE number = ?", number) if possible else None
 
     def _one(self, condition: str, *values: Any) -> Entry | None:
         return next(map(Entry.of, self.rows(condition, *values)), None)
@@ -95,7 +138,11 @@ class Store(ABC):
 
     @abstractmethod
     def read(self) -> AbstractContextManager[Transaction]:
-        """A transaction that sees one state of the ledger."""
+        """A short transaction that sees one state of the ledger."""
+
+    def snapshot(self) -> AbstractContextManager[Transaction]:
+        """A transaction that sees one state of the ledger and may take long without anybody waiting for it."""
+        return self.read()
 
     @abstractmethod
     def write(self) -> AbstractContextManager[Transaction]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +11,10 @@ from dpframe.display.exportable import Exportable
 from dpframe.display.printable import Printable
 from dpframe.errors import DPFrameError, LedgerError
 from dpframe.ledger.chain import START, Chain, Entry, canonical
-from dpframe.ledger.dataset import Dataset, check_name, same_name
+from dpframe.ledger.dataset import Dataset
 from dpframe.ledger.filters import read, rests_on_a_model, worst_case
+from dpframe.ledger.journal import behind
+from dpframe.ledger.names import check_name, same_name
 from dpframe.ledger.store import Transaction
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Verified(Printable, Exportable):
         runs: the number of runs charged.
         unfinished: the number of runs without a recorded outcome, because they are still going on or were interrupted.
         known: whether a head was given and is among the entries.
+        covered: whether a result was given and is what was recorded.
     """
 
     entries: int
@@ -41,6 +43,7 @@ class Verified(Printable, Exportable):
     runs: int
     unfinished: int
     known: bool
+    covered: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """The outcome as plain data."""
@@ -58,7 +61,7 @@ def verify(transaction: Transaction, chain: Chain, head: str | None) -> Verified
     book = _Book()
     heads = set()
     last: Entry | None = None
-    for entry in transaction.entries():
+    for entry in transaction.all():
         _check_link(entry, last, chain)
         try:
             book.take(entry)
@@ -119,11 +122,14 @@ class _Book:
 
     states: dict[str, _State] = attrs.field(factory=dict)
     runs: dict[str, tuple[str, bool]] = attrs.field(factory=dict)
+    time: str | None = None
 
     def take(self, entry: Entry) -> None:
         """Check the next entry and update the state; raises LedgerError where the entry is wrong."""
         content = entry.content
-        datetime.fromisoformat(content["time"])
+        if not isinstance(content["details"], dict):
+            raise _wrong(entry, "its details are not fields with names")
+        self._time(entry, content)
         if canonical(entry.stored) != entry.body:
             raise _wrong(entry, "its content is not in canonical form")
         if (entry.number == 1) != (entry.kind == "created"):
@@ -138,8 +144,18 @@ class _Book:
                 self._reserved(entry, content)
             case "released" | "failed":
                 self._outcome(entry, content)
+            case "repaired":
+                pass  # its time was checked
             case _:
                 raise _wrong(entry, f"there is no kind {entry.kind!r}")
+
+    def _time(self, entry: Entry, content: dict[str, Any]) -> None:
+        before, self.time = self.time, content["time"]
+        if behind(content["time"], before or content["time"]) != (entry.kind == "repaired"):
+            raise _wrong(entry, "its time is before that of the last entry, or was repaired without need")
+        repaired = {"dataset": entry.dataset, "entry": content.get("entry"), "said": content.get("said")}
+        if entry.kind == "repaired" and repaired != {"dataset": "", "entry": entry.number - 1, "said": before}:
+            raise _wrong(entry, "it does not repair the time of the entry before it")
 
     def _dataset(self, entry: Entry, content: dict[str, Any]) -> None:
         check_name(entry.dataset)
@@ -167,7 +183,7 @@ class _Book:
         cost, recomputed = Fraction(content["cost"]), dataset.filter.accountant.total(worst_case(losses))
         state.total, state.runs = state.total + cost, state.runs + 1
         state.modelled += rests_on_a_model(losses)
-        state.law_error = state.law_error + Fraction(content["law_error"]) if "law_error" in content else Fraction(0)
+        state.law_error += Fraction(content.get("law_error", 0))  # format 1 has none
         alike = abs(cost - recomputed) <= recomputed * Fraction(ROUNDING)  # some contain a tanh or an exponential
         summed = (state.total, state.law_error, state.runs, state.modelled)
         if not alike or summed != (dataset.total, dataset.law_error, dataset.runs, dataset.modelled):
@@ -188,8 +204,6 @@ class _Book:
         state = self._state(entry)
         if self.runs.get(content["run"]) != (entry.dataset, False):
             raise _wrong(entry, "it ends a run that was not charged, or has ended")
-        if "law_errors" not in content:  # by version 0.1.0, which does not add them up
-            state.law_error = Fraction(0)
         outcome = Dataset.of(state.terms, entry)
         stated = (outcome.total, outcome.law_error, outcome.runs, outcome.modelled)
         if stated != (state.total, state.law_error, state.runs, state.modelled):

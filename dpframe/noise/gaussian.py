@@ -3,9 +3,12 @@
 from typing import Any
 
 from dpframe.noise.keystream import Keystream
-from dpframe.noise.rounded import Floats, Integers, Law, sample
+from dpframe.noise.rounded import Integers, Law, sample
 
-__all__ = ["rounded_gaussian"]
+__all__ = ["LARGEST", "rounded_gaussian"]
+
+LARGEST = 56
+"""The standard deviation is at most 2**LARGEST."""
 
 
 def rounded_gaussian(stream: Keystream, sigma: float, size: int) -> Integers:
@@ -31,24 +34,24 @@ def rounded_gaussian(stream: Keystream, sigma: float, size: int) -> Integers:
     return sample(_GAUSSIAN, stream, sigma, size)
 
 
-def _quantile(u: Floats) -> None:
-    from scipy.special import ndtri
-
-    ndtri(u, out=u)
-
-
 def _ball(u: Any) -> Any:
     from flint import arb
 
     return (2 * u).erfcinv() * arb(2).sqrt()
 
 
-_GAUSSIAN = Law(
-    draws="rounded_gaussian",
-    scale="sigma",
-    largest=56,
-    quantile=_quantile,
-    ball=_ball,
-    relative=1e-14,
-    absolute=2e-15,
-)
+def _series(u: Any, length: int) -> list[Any]:
+    """The n-th derivative of x is P_n(x)·(x′)ⁿ, with P_1 = 1 and P_{n+1} = P_n′ + n·x·P_n, since x″ = x·(x′)²."""
+    from flint import arb, fmpz_poly
+
+    x = _ball(u)
+    slope = -(2 * arb.pi()).sqrt() * (x * x / 2).exp()
+    coefficients, power, derivative = [x], arb(1), fmpz_poly([1])
+    for n in range(1, length):
+        power *= slope / n
+        coefficients.append(derivative(x) * power)
+        derivative = derivative.derivative() + n * fmpz_poly([0, 1]) * derivative
+    return coefficients
+
+
+_GAUSSIAN = Law(draws="rounded_gaussian", scale="sigma", largest=LARGEST, ball=_ball, series=_series)

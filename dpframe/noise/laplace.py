@@ -2,12 +2,13 @@
 
 from typing import Any
 
-import numpy as np
-
 from dpframe.noise.keystream import Keystream
-from dpframe.noise.rounded import Floats, Integers, Law, sample
+from dpframe.noise.rounded import Integers, Law, sample
 
-__all__ = ["rounded_laplace"]
+__all__ = ["LARGEST", "rounded_laplace"]
+
+LARGEST = 52
+"""The scale is at most 2**LARGEST."""
 
 
 def rounded_laplace(stream: Keystream, scale: float, size: int) -> Integers:
@@ -32,21 +33,12 @@ def rounded_laplace(stream: Keystream, scale: float, size: int) -> Integers:
     return sample(_LAPLACE, stream, scale, size)
 
 
-def _quantile(u: Floats) -> None:
-    u += u  # exact; x = −log(2u)
-    np.log(u, out=u)
-
-
 def _ball(u: Any) -> Any:
     return -(2 * u).log()
 
 
-_LAPLACE = Law(
-    draws="rounded_laplace",
-    scale="scale",
-    largest=52,
-    quantile=_quantile,
-    ball=_ball,
-    relative=4e-15,
-    absolute=2e-15,
-)
+def _series(u: Any, length: int) -> list[Any]:
+    return [_ball(u), *((-1 / u) ** n / n for n in range(1, length))]
+
+
+_LAPLACE = Law(draws="rounded_laplace", scale="scale", largest=LARGEST, ball=_ball, series=_series)

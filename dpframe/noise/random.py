@@ -4,9 +4,11 @@ import math
 import operator
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import ClassVar
 
 import attrs
 
+from dpframe.noise import gaussian, laplace
 from dpframe.noise.choice import exponential_choice
 from dpframe.noise.gaussian import rounded_gaussian
 from dpframe.noise.keystream import Keystream, Words
@@ -35,6 +37,11 @@ class Random:
     >>> random.private
     False
     """
+
+    largest_gaussian: ClassVar[float] = 2.0**gaussian.LARGEST
+    """The largest scale of `gaussian`."""
+    largest_laplace: ClassVar[float] = 2.0**laplace.LARGEST
+    """The largest scale of `laplace`."""
 
     keystream: Keystream
 

@@ -10,22 +10,16 @@ however many of its bits are read, so the way it is computed has no influence on
 2. `decide` proves the integer in ball arithmetic, and appends 64 bits to U while the cell contains more than one.
    Drawing a new U instead would bias the law: the undecided cells lie at the boundaries and far out in the tail.
 
-Error of the float path, for k ≥ 2⁴⁸ and scale·x ≥ 1/2 (smaller values are not near a boundary). With
-h(x) = U/density(x), an error of U by a factor 1+e moves x by e·h(x); h is 1 for the Laplace law, and for the Gaussian
-it is the Mills ratio, which is at most 1.2534 and decreases.
+The float path works for k ≥ 2⁴⁸. :mod:`dpframe.noise.quantiles` proves of its x that every x of the cell is within
+E ≤ (RELATIVE − 6e)·x + 0.999·absolute of it, where e = 2⁻⁵³. With y = scale·x as computed, n = rint(y) and d = |y − n|,
+a draw is accepted if d + RELATIVE·y < 1/2 − absolute·scale, as computed. Allowing for the roundings, this shows that
 
-    source                              moves x by                      Gaussian                    Laplace
-    k to float, + 1/2 (2 roundings)     2⁻⁵²·h(x)                       2.8e-16                     2.3e-16
-    half a cell, worst at k = 2⁴⁸       2⁻⁴⁹·h(x)                       1.0e-16·x                   1.8e-16·x
-    ndtri of scipy, log of numpy        measured                        1.1e-15·x                   1.2e-16·x
-    product scale·x                     2⁻⁵³·x                          1.2e-16·x                   1.2e-16·x
-    the comparison itself               2⁻⁵³/scale ≤ 2⁻⁵²·x             2.3e-16·x                   2.3e-16·x
-    sum                                                                 1.6e-15·x + 2.8e-16         6.5e-16·x + 2.3e-16
-    allowed                             relative·x + absolute           1.0e-14·x + 2.0e-15         4.0e-15·x + 2.0e-15
+    d < 1/2 + 1.01·e − absolute·scale − RELATIVE·y·(1 − e),
 
-The errors of the quantile functions are measured, not proved; the allowed error leaves them a factor of at least eight,
-and the tests require a quarter of it. The difference scale·x − rint(scale·x) is exact, as is rint: the allowed error
-reaches 1/2 when scale·x is 1.25e14 < 2⁴⁷, and such draws go to `decide`. Ties have probability zero; `decide` would
+while scale·x is within scale·E + 1.01·e·y of y for every x of the cell. So scale·x is within 1/2 of n: if y ≥ 1/4,
+because 1.01·e ≤ 4.04·e·y; if y < 1/4, where n = 0, because absolute·scale is either below 1/8, and scale·x < 1/2 by
+far, or so large that a thousandth of it is far above e. Acceptance needs RELATIVE·y < 1/2, hence y < 2⁴⁸, so that
+rint(y) and y − n are exact; a larger scale sends more draws to `decide`. Ties have probability zero; `decide` would
 round them away from zero.
 """
 
@@ -39,15 +33,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dpframe.noise.keystream import Keystream, Words
+from dpframe.noise.quantiles import RELATIVE, SMALLEST, Series, table
 
 __all__ = ["Law", "decide", "guess", "sample"]
 
-Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 _BLOCK = 2**15  # samples at a time: the arrays of one block stay in the second-level cache
 _MAGNITUDE = np.uint64(2**63 - 1)  # the word without its sign bit: k
-_TAIL = 2.0**-16  # k·2⁻⁶⁴ for k = 2⁴⁸; farther out in the tail a cell is too wide for the float path
 
 
 @attrs.frozen(kw_only=True)
@@ -58,19 +51,15 @@ class Law:
         draws: the name of the public function, for messages.
         scale: the name of its argument for the scale, for messages.
         largest: the scale is at most 2**largest, so that |result| < 2**62 except with probability below 2**-1400.
-        quantile: replaces u by −x, in place.
         ball: x for a ball (flint.arb) of u.
-        relative, absolute: x from `quantile`, at the middle of a cell with k ≥ 2**48, is within relative·x + absolute
-            of every x in the cell.
+        series: the Taylor series of x at a ball of u.
     """
 
     draws: str
     scale: str
     largest: int
-    quantile: Callable[[Floats], None]
     ball: Callable[[Any], Any]
-    relative: float
-    absolute: float
+    series: Series
 
 
 def sample(law: Law, stream: Keystream, scale: float, size: int) -> Integers:
@@ -90,21 +79,22 @@ def sample(law: Law, stream: Keystream, scale: float, size: int) -> Integers:
 
 def guess(law: Law, scale: float, words: Words, out: Integers) -> npt.NDArray[np.intp]:
     """Write to `out` the samples that floats can prove; return the indices of the others, written arbitrarily."""
-    x = (words & _MAGNITUDE).view(np.int64).astype(np.float64)
-    x += 0.5
-    x *= 2.0**-64
-    near = x >= _TAIL
-    law.quantile(x)
+    quantiles = table(law.series)
+    u = (words & _MAGNITUDE).view(np.int64).astype(np.float64)
+    u += 0.5
+    u *= 2.0**-64
+    near = u >= SMALLEST
+    x = quantiles(u)
     x *= scale
     nearest = np.rint(x)
     # A word is negative as a float when its sign bit, the highest, is set.
     np.copyto(out, np.copysign(nearest, words.view(np.float64)), casting="unsafe")
-    # Accept if |x − nearest| + relative·|x| < 1/2 − absolute·scale; NaN is not accepted.
+    # Accept if |x − nearest| + RELATIVE·x < 1/2 − absolute·scale; NaN is not accepted.
     nearest -= x
     np.abs(nearest, out=nearest)
-    x *= -law.relative
+    x *= RELATIVE
     nearest += x
-    near &= nearest < 0.5 - law.absolute * scale
+    near &= nearest < 0.5 - quantiles.absolute * scale
     return np.flatnonzero(~near)
 
 

@@ -49,13 +49,14 @@ from dpframe.plan.steps import Step, derive, release
 from dpframe.plan.toml import Place, Places, write
 from dpframe.spec.budget import Budget
 from dpframe.spec.columns import Category, Column
+from dpframe.spec.placement import Placement
 from dpframe.spec.refs import Ref
 from dpframe.spec.rows import Rows
 from dpframe.spec.scenario import Scenario
 
 FORMAT = 1
 KEYS = ("format", "requires", "accountant", "accept", "rows", "budget", "steps", "scenario")
-STEP_KEYS = ("release", "derive", "with", "weight", "level")
+STEP_KEYS = ("release", "derive", "with", "weight", "level", "rows")
 
 T = TypeVar("T")
 
@@ -120,7 +121,8 @@ def to_dict(plan: Plan) -> dict[str, Any]:
 
 def _step(step: Step) -> dict[str, Any]:
     role = "derive" if isinstance(step.action, PostProcessor) else "release"
-    return {role: step.name, "with": step.action.name, **_fields(step, ("weight", "level")), **_fields(step.action)}
+    shares = _fields(step, ("weight", "level", "rows"))
+    return {role: step.name, "with": step.action.name, **shares, **_fields(step.action)}
 
 
 def _fields(owner: Any, only: tuple[str, ...] | None = None) -> dict[str, Any]:
@@ -152,7 +154,7 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     if isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, Column | Category):
+    if isinstance(value, Column | Category | Placement):
         return _fields(value)
     raise PlanError(f"a {type(value).__name__} cannot be written to a plan file.")
 
@@ -226,6 +228,11 @@ class _Reader:
         shares = {key: table[key] for key in ("weight", "level") if key in table}
         if shares and role == "derive":
             raise place.at(next(iter(shares))).error("a derived result is free: it takes neither weight nor level.")
+        if "rows" in table:
+            if role == "derive":
+                raise place.at("rows").error("a derived result sees released values only: it takes no rows.")
+            rows = self._table(table, "rows", place)
+            shares["rows"] = {key: self._value(value, place.at("rows", key)) for key, value in rows.items()}
         make: Callable[..., Step] = release if role == "release" else derive
         return self._placed(place, lambda: make(table[role], table["with"], **shares, **parameters))
 

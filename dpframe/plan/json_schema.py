@@ -20,6 +20,8 @@ REFERENCE = {
     "required": ["ref"],
     "additionalProperties": False,
 }
+NUMBERS = {"anyOf": [{"type": "array", "items": {"type": "number"}}, REFERENCE]}
+PLACEMENT = {"about": NUMBERS, "scale": NUMBERS, "norm": {"anyOf": [{"type": "number"}, REFERENCE]}}
 
 
 def schema() -> dict[str, Any]:
@@ -27,7 +29,7 @@ def schema() -> dict[str, Any]:
     rows = _object(Rows)
     rows["properties"] |= {
         "neighbors": {"enum": list(NEIGHBORS)},
-        "norm": {"anyOf": [{"type": "number"}, REFERENCE]},
+        **PLACEMENT,
         "columns": {"type": "array", "items": {"anyOf": [_object(Column), _object(Category)]}},
     }
     rows["required"] = ["neighbors"]
@@ -54,7 +56,8 @@ def schema() -> dict[str, Any]:
 
 def _step(role: str, cls: Any) -> dict[str, Any]:
     described = _object(cls)
-    shares = {"weight": {"type": "number"}, "level": {"type": "number"}} if role == "release" else {}
+    placed = {"type": "object", "properties": PLACEMENT, "additionalProperties": False}
+    shares = {"weight": {"type": "number"}, "level": {"type": "number"}, "rows": placed} if role == "release" else {}
     return {
         "type": "object",
         "description": (cls.__doc__ or "").strip().split("\n")[0],

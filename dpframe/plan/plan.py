@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +11,16 @@ import attrs
 
 from dpframe import validators
 from dpframe.errors import PlanError
-from dpframe.interfaces import Mechanism, PostProcessor, Recipe, Statistic
-from dpframe.kinds import Kind, Scalar
+from dpframe.interfaces import Mechanism, PostProcessor, Recipe
+from dpframe.kinds import Kind
 from dpframe.losses import ModelBased, PrivacyLoss
 from dpframe.plan.pricing import Pricing, check_levels, priced
-from dpframe.plan.schedule import Pass, needs, passes, schedule
+from dpframe.plan.schedule import Pass, inputs_of, needed_of, passes, schedule
 from dpframe.plan.steps import Step
 from dpframe.spec.budget import Budget
 from dpframe.spec.models import Model, as_models
-from dpframe.spec.refs import Shape, check_kinds, references, with_shapes
+from dpframe.spec.placement import KINDS
+from dpframe.spec.refs import Shape, check_kinds, with_shapes
 from dpframe.spec.rows import Rows
 from dpframe.spec.scenario import Scenario
 
@@ -28,6 +29,15 @@ if TYPE_CHECKING:
     from dpframe.run.explain import Explanation
     from dpframe.run.progress import Progress
     from dpframe.run.result import Result
+
+
+def _check_released(parts: Mapping[str, str], described: str, known: Mapping[str, type[Kind]]) -> None:
+    """Raise PlanError unless earlier steps release these parts of the promise, each of its kind."""
+    for part, name in parts.items():
+        if name not in known:
+            raise PlanError(f"{described} sees rows whose {part} is {name!r}, but no earlier step has that name.")
+        if not issubclass(known[name], KINDS[part]):
+            raise PlanError(f"the {part} of rows must be {KINDS[part].title}, but {name!r} gives {known[name].title}.")
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -76,6 +86,10 @@ class Plan:
         self._check_steps()
         _ = self.pricing
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy what was declared: a plan read back is checked and priced by what is installed there."""
+        return partial(Plan, **{str(field.alias): getattr(self, field.name) for field in attrs.fields(Plan)}), ()
+
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The steps with recipes expanded."""
@@ -90,15 +104,22 @@ class Plan:
         if not self.releases:
             raise PlanError("a plan without a dp.release step releases nothing; add one.")
         _ = self.kinds
+        _ = self.shapes
+
+    @cached_property
+    def shapes(self) -> dict[str, Shape | None]:
+        """The shape of every result, by step, as far as it is known; each step is checked by those above it."""
         shapes: dict[str, Shape | None] = {}
         for step in self.steps:
             action = with_shapes(step.action, shapes)
             assert not isinstance(action, Recipe)  # recipes are expanded
             statistics = action.reads() if isinstance(action, Mechanism) else ()
             with step.naming():
+                rows = self.rows_of(step)
                 for part in (action, *statistics):
-                    part.check(self.rows)
-            shapes[step.name] = action.output_shape(self.rows)
+                    part.check(rows)
+            shapes[step.name] = action.output_shape(rows)
+        return shapes
 
     @cached_property
     def kinds(self) -> dict[str, type[Kind]]:
@@ -109,21 +130,25 @@ class Plan:
             if isinstance(step.action, Mechanism):
                 for statistic in step.action.reads():
                     check_kinds(statistic, described, known)
-                    self._check_norm(statistic, described, known)
+                    _check_released(needed_of(self.rows_of(step), statistic), described, known)
                 check_kinds(step.action, described, known)
-                known[step.name] = step.action.output(self.rows)
+                known[step.name] = step.action.output(self.rows_of(step))
             elif isinstance(step.action, PostProcessor):
                 known[step.name] = step.action.output(check_kinds(step.action, described, known))
         return known
 
-    def _check_norm(self, statistic: Statistic, described: str, known: Mapping[str, type[Kind]]) -> None:
-        name = self.rows.released_norm
-        if name is None or not statistic.clips:
-            return
-        if name not in known:
-            raise PlanError(f"{described} scales rows down to {name!r}, but no earlier step has that name.")
-        if not issubclass(known[name], Scalar):
-            raise PlanError(f"Rows.norm must be a number, but {name!r} gives {known[name].title}.")
+    def rows_of(self, step: Step) -> Rows:
+        """The promise about the rows that a step sees.
+
+        Args:
+            step: one of the steps.
+        """
+        return self.rows.placed(step.rows)
+
+    @property
+    def same_public_rows(self) -> bool:
+        """Whether all steps see the same rows, with a public norm, center and scales: formulas for errors need it."""
+        return not self.rows.released and all(step.rows is None for step in self.steps)
 
     @property
     def releases(self) -> list[tuple[Step, Mechanism]]:
@@ -160,9 +185,7 @@ class Plan:
         modeled: set[str] = set()
         for step in self.steps:
             losses = self.pricing.losses.get(step.name, ())
-            reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
-            sources = {*references(step.action), *(name for statistic in reads for name in needs(statistic, self.rows))}
-            if sources & modeled or any(isinstance(loss, ModelBased) for loss in losses):
+            if modeled.intersection(inputs_of(step, self.rows)) or any(isinstance(loss, ModelBased) for loss in losses):
                 modeled.add(step.name)
         return frozenset(modeled)
 
@@ -184,7 +207,7 @@ class Plan:
         """
         losses = {}
         for step, mechanism in self.releases:
-            loss = mechanism.loss(self.rows, levels[step.name])
+            loss = mechanism.loss(self.rows_of(step), levels[step.name])
             losses[step.name] = loss if isinstance(loss, tuple) else (loss,)
         return losses
 
@@ -213,14 +236,14 @@ class Plan:
         """
         return self if self.rows.dim == dim else self._with_rows(self.rows.bind(dim), self.declared)
 
-    def with_released_norm(self, values: Mapping[str, Kind]) -> Plan:
-        """The same plan with the released norm, where one of its steps releases it; recipes are not expanded again.
+    def with_released(self, values: Mapping[str, Kind]) -> Plan:
+        """The same plan with the norm, center and scales that its steps release; recipes are not expanded again.
 
         Args:
             values: the results so far, by step.
         """
-        rows = self.rows.with_released_norm(values)
-        return self if rows is self.rows else self._with_rows(rows, self.steps)
+        rows, steps = self.rows.with_released(values), tuple(step.with_released(values) for step in self.steps)
+        return self if (rows, steps) == (self.rows, self.steps) else self._with_rows(rows, steps)
 
     def _with_rows(self, rows: Rows, declared: tuple[Step, ...]) -> Plan:
         """The same plan for rows of which more is known, checked again.
@@ -269,10 +292,11 @@ class Plan:
         progress: bool | Callable[[Progress], Any] | None = None,
         **target: float,
     ) -> Plan:
-        """The same plan with the smallest epsilon, to 2 percent, that meets a target in simulation.
+        """The same plan with an epsilon that meets a target in simulation, close to the smallest that does.
 
         The target must be met in all but a share 1 − confidence of releases. A simulated upper confidence limit of that
-        quantile must meet it, and a second, independent simulation must confirm it.
+        quantile must meet it: the search ends within 2 percent of the smallest epsilon where it does. Then epsilon is
+        increased, 2 percent at a time, until a second, independent simulation confirms it.
 
         Args:
             confidence: the share of releases that must meet the target.
@@ -299,9 +323,10 @@ class Plan:
         progress: bool | Callable[[Progress], Any] | None = None,
         **target: float,
     ) -> int:
-        """The fewest rows, to 2 percent, with which this plan meets a target; the arguments are those of `require`.
+        """A number of rows, close to the fewest, with which this plan meets a target in simulation.
 
-        The scenario states the number of rows of its spectrum, which is scaled in proportion.
+        The search and the arguments are those of `require`. The scenario states the number of rows of its spectrum,
+        which is scaled in proportion.
         """
         from dpframe.forecast.target import Target, required_rows
         from dpframe.run.progress import reporting
@@ -370,6 +395,7 @@ class Plan:
         *,
         ledger: Ledger | str | Path | None = None,
         dataset: str | None = None,
+        note: str | None = None,
         insecure_seed: int | None = None,
         progress: bool | Callable[[Progress], Any] | None = None,
     ) -> Result:
@@ -382,10 +408,13 @@ class Plan:
             ledger: the ledger that is charged before anything is read: a `dp.Ledger`, its path or its URL. The plan is
                 then calibrated with the accountant of the data set.
             dataset: the name of the data set in the ledger.
+            note: why the run is made, in at most 500 characters; it is recorded with the charge, next to the user name.
             insecure_seed: makes every draw repeatable, for tests. The result is marked NOT PRIVATE.
             progress: True for a bar, or a function of a `dp.Progress`, which is called when a phase begins and during
                 it. Nothing in it depends on private data.
         """
         from dpframe.run.runner import run
 
-        return run(self, data, ledger=ledger, dataset=dataset, insecure_seed=insecure_seed, progress=progress)
+        return run(
+            self, data, ledger=ledger, dataset=dataset, note=note, insecure_seed=insecure_seed, progress=progress
+        )

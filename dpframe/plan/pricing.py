@@ -15,6 +15,7 @@ from dpframe.errors import BudgetExceeded, PlanError
 from dpframe.interfaces import Accountant
 from dpframe.losses import PrivacyLoss, under_models
 from dpframe.plan.slack import check_slack
+from dpframe.rounding import format_given, format_up
 from dpframe.spec.budget import Budget, spent_by
 from dpframe.spec.models import check_accepted
 
@@ -92,7 +93,7 @@ def check_levels(plan: Plan, levels: Mapping[str, float]) -> None:
     """
     for step, mechanism in plan.releases:
         with step.naming():
-            mechanism.check_level(plan.rows, levels[step.name])
+            mechanism.check_level(plan.rows_of(step), levels[step.name])
     check_slack(plan, levels)
 
 
@@ -116,9 +117,9 @@ def _too_expensive(plan: Plan, chosen: Accountant, free: bool) -> PlanError:
     if fixed and math.isfinite(asked):
         above = "just above " if free else ""
         return BudgetExceeded(
-            f"the steps with a fixed level ({', '.join(map(repr, fixed))}) cost epsilon={asked:.6g} at "
-            f"delta={plan.budget.delta:g}; the budget is epsilon={plan.budget.epsilon:.6g}. Nothing was charged. "
-            f"The smallest feasible budget is {above}epsilon={asked:.6g}; raise it to "
+            f"the steps with a fixed level ({', '.join(map(repr, fixed))}) cost epsilon={format_up(asked)} "
+            f"at delta={format_given(plan.budget.delta)}; the budget is epsilon={format_given(plan.budget.epsilon)}. "
+            f"Nothing was charged. The smallest feasible budget is {above}epsilon={format_up(asked)}; raise it to "
             "that, or lower their level=.",
             asked=asked,
             allowed=plan.budget.epsilon,
@@ -130,6 +131,6 @@ def _too_expensive(plan: Plan, chosen: Accountant, free: bool) -> PlanError:
     if impure and plan.budget.delta == 0.0:
         return PlanError(
             f"step {impure[0]!r} has no pure guarantee: its mechanism needs delta > 0, and the budget has "
-            f"delta=0. Say dp.Budget(epsilon={plan.budget.epsilon:g}, delta=1e-6), or use a pure mechanism."
+            f"delta=0. Say dp.Budget(epsilon={format_given(plan.budget.epsilon)}, delta=1e-6), or use a pure mechanism."
         )
     return PlanError(f"no level of the free steps fits {plan.budget}; raise the budget.")

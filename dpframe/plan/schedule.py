@@ -10,6 +10,7 @@ import attrs
 from dpframe.interfaces import Mechanism, Statistic
 from dpframe.kinds import Kind
 from dpframe.plan.steps import Step
+from dpframe.reading.under import under
 from dpframe.spec.refs import references, resolve
 from dpframe.spec.rows import Rows
 
@@ -29,13 +30,15 @@ class Pass:
     number: int
     steps: tuple[Step, ...]
 
-    def statistics(self, values: Mapping[str, Kind]) -> tuple[Statistic, ...]:
+    def statistics(self, rows: Rows, values: Mapping[str, Kind]) -> tuple[Statistic, ...]:
         """The statistics that are read in this pass, each once.
 
         Args:
+            rows: the promise of the plan.
             values: the results of earlier passes, by step.
         """
-        return tuple(dict.fromkeys(statistic for step in self.steps for statistic in statistics_of(step, values)))
+        wanted = (each for step in self.steps for _, each in statistics_of(step, rows, values))
+        return tuple(dict.fromkeys(wanted))
 
 
 def schedule(plan: Plan) -> tuple[Pass, ...]:
@@ -54,7 +57,8 @@ def passes(plan: Plan) -> dict[str, int]:
     for step in plan.steps:
         after = max((known[name] for name in references(step.action)), default=0)
         if isinstance(step.action, Mechanism):
-            needed = [known[name] for statistic in step.action.reads() for name in needs(statistic, plan.rows)]
+            rows = plan.rows.placed(step.rows)
+            needed = [known[name] for statistic in step.action.reads() for name in needs(statistic, rows)]
             after = max(after, 1 + max(needed, default=0))
         known[step.name] = after
     return known
@@ -65,20 +69,46 @@ def needs(statistic: Statistic, rows: Rows) -> tuple[str, ...]:
 
     Args:
         statistic: the statistic.
-        rows: the promise, whose norm may be the result of a step.
+        rows: the promise, whose norm, center and scales may be results of steps.
     """
-    norm = rows.released_norm
-    return (*references(statistic), *((norm,) if statistic.clips and norm is not None else ()))
+    return (*references(statistic), *needed_of(rows, statistic).values())
 
 
-def statistics_of(step: Step, values: Mapping[str, Kind]) -> tuple[Statistic, ...]:
-    """The statistics that a step reads, with their references resolved.
-
-    The other references of the step are not: they may be to results of the same pass.
+def inputs_of(step: Step, rows: Rows) -> tuple[str, ...]:
+    """The steps whose results a step needs, for itself or for the statistics that it reads, each once.
 
     Args:
         step: the step.
+        rows: the promise of the plan.
+    """
+    reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
+    own = rows.placed(step.rows)
+    needed = (*references(step.action), *(name for statistic in reads for name in needs(statistic, own)))
+    return tuple(dict.fromkeys(needed))
+
+
+def needed_of(rows: Rows, statistic: Statistic) -> dict[str, str]:
+    """The steps that release the parts of the promise that a statistic depends on, by part.
+
+    Args:
+        rows: the promise.
+        statistic: the statistic.
+    """
+    parts = {"mapped": (), "placed": ("about", "scale"), "clipped": ("about", "scale", "norm")}[statistic.sees]
+    return {part: step for part, step in rows.released.items() if part in parts}
+
+
+def statistics_of(step: Step, rows: Rows, values: Mapping[str, Kind]) -> tuple[tuple[Statistic, Statistic], ...]:
+    """The statistics that a step reads, with their references resolved; each beside that which is read for it.
+
+    The other references of the step are not resolved: they may be to results of the same pass.
+
+    Args:
+        step: the step.
+        rows: the promise of the plan.
         values: the results of earlier passes, by step.
     """
     reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
-    return tuple(resolve(statistic, values) for statistic in reads)
+    own, plain = (each.with_released(values) for each in (rows.placed(step.rows), rows))
+    resolved = (resolve(statistic, values) for statistic in reads)
+    return tuple((statistic, under(statistic, own, plain)) for statistic in resolved)

@@ -23,6 +23,7 @@ from dpframe.validators import is_finite
 
 if TYPE_CHECKING:
     from dpframe.plan import Plan
+    from dpframe.spec.rows import Rows
 
 LARGEST = 1e-5
 """A plan with more slack is refused."""
@@ -45,17 +46,21 @@ def law_errors(plan: Plan, levels: Mapping[str, float]) -> dict[str, float | Non
         plan: the plan.
         levels: the level of each release, by step.
     """
-    return {step.name: _law_error(plan, step.name, mechanism, levels[step.name]) for step, mechanism in plan.releases}
+    errors = {}
+    for step, mechanism in plan.releases:
+        with step.naming():
+            errors[step.name] = _law_error(mechanism, plan.rows_of(step), levels[step.name])
+    return errors
 
 
-def _law_error(plan: Plan, step: str, mechanism: Mechanism, level: float) -> float | None:
+def _law_error(mechanism: Mechanism, rows: Rows, level: float) -> float | None:
     if type(mechanism).law_error is Mechanism.law_error:
         return 0.0
-    if plan.rows.dim is None:
+    if rows.dim is None:
         return None
-    error = mechanism.law_error(plan.rows, level)
+    error = mechanism.law_error(rows, level)
     if not is_finite(error) or not 0.0 <= error <= 1.0:
-        raise PlanError(f"step {step!r}: the law error of {mechanism.name!r} must be from 0 to 1; it states {error!r}.")
+        raise PlanError(f"the law error of {mechanism.name!r} must be from 0 to 1; it states {error!r}.")
     return float(error)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +11,10 @@ import attrs
 from dpframe import registry, validators
 from dpframe.errors import PlanError
 from dpframe.interfaces import Mechanism, PostProcessor, Recipe
+from dpframe.kinds import Kind, titles
+from dpframe.spec import placement
+from dpframe.spec.placement import Placement, as_placement
+from dpframe.spec.refs import input_kinds
 
 if TYPE_CHECKING:
     from dpframe.spec.budget import Budget
@@ -25,7 +29,16 @@ def _check_action(owner: object, attribute: attrs.Attribute[Any], value: Any) ->
         raise validators.refuse(owner, "action", "a mechanism, recipe or post-processor", value)
 
 
-@attrs.frozen(kw_only=True)
+def _check_placement(owner: Step, attribute: attrs.Attribute[Any], value: Any) -> None:
+    if value is None:
+        return
+    if not isinstance(value, Placement):
+        raise validators.refuse(owner, "rows", "a dictionary of about, scale and norm", value)
+    if not isinstance(owner.action, Mechanism):
+        raise PlanError(f"step {owner.name!r}: only a release of one round sees rows; leave rows= out.")
+
+
+@attrs.frozen(kw_only=True, repr=False)
 class Step:
     """One named step: a mechanism with its share of the budget, a recipe of such steps, or a post-processor.
 
@@ -34,6 +47,7 @@ class Step:
         action: the mechanism, recipe or post-processor.
         weight: a release without a fixed level runs at level weight · t, with one t solved for the whole plan.
         level: a fixed level instead, in the mechanism's unit.
+        rows: the center, scales and norm of the rows that a release sees, where they are not those of the plan.
     """
 
     name: str = attrs.field(validator=validators.identifier)
@@ -44,6 +58,13 @@ class Step:
         converter=validators.as_float,
         validator=attrs.validators.optional(validators.number(above=0.0)),
     )
+    rows: Placement | None = attrs.field(default=None, converter=as_placement, validator=_check_placement)
+
+    def __repr__(self) -> str:
+        """All fields, but rows only where it is given: recorded hashes of plans rest on this text."""
+        fields = {field.name: getattr(self, field.name) for field in attrs.fields(Step)}
+        shown = {name: each for name, each in fields.items() if each is not None or name != "rows"}
+        return f"Step({', '.join(f'{name}={each!r}' for name, each in shown.items())})"
 
     def expanded(self, rows: Rows, budget: Budget, scenario: Scenario | None) -> tuple[Step, ...]:
         """The steps that a recipe expands to; any other step as it is.
@@ -62,6 +83,16 @@ class Step:
         inner = settled.steps(self.name, self.weight)
         return tuple(part for step in inner for part in step.expanded(rows, budget, scenario))
 
+    def with_released(self, values: Mapping[str, Kind]) -> Step:
+        """The same step with the parts of its rows that are among the values.
+
+        Args:
+            values: the results so far, by step.
+        """
+        if self.rows is None:
+            return self
+        return attrs.evolve(self, rows=attrs.evolve(self.rows, **placement.released(self.rows, values)))
+
     def level_at(self, scale: float) -> float:
         """The fixed level of the step, or else weight · scale.
 
@@ -79,7 +110,15 @@ class Step:
             raise PlanError(f"step {self.name!r}: {error}") from None
 
 
-def release(name: str, mechanism: str, *, weight: float = 1.0, level: float | None = None, **parameters: Any) -> Step:
+def release(
+    name: str,
+    mechanism: str,
+    *,
+    weight: float = 1.0,
+    level: float | None = None,
+    rows: dict[str, Any] | None = None,
+    **parameters: Any,
+) -> Step:
     """A step that releases a result and costs budget.
 
     Args:
@@ -87,9 +126,12 @@ def release(name: str, mechanism: str, *, weight: float = 1.0, level: float | No
         mechanism: the name of an installed mechanism or recipe, such as "gaussian".
         weight: its share: releases without a fixed level run at level weight · t, with one t solved from the budget.
         level: a fixed level instead of a share, in the mechanism's unit.
+        rows: what this step sees instead of the plan's rows: ``about=``, ``scale=`` and ``norm=`` of `dp.Rows`, such as
+            ``{"about": dp.ref("center"), "norm": dp.ref("radius")}``.
         parameters: the parameters of the mechanism.
     """
-    return Step(name=name, action=_build(registry.mechanism(mechanism), name, parameters), weight=weight, level=level)
+    action = _build(registry.mechanism(mechanism), name, parameters)
+    return Step(name=name, action=action, weight=weight, level=level, rows=rows)
 
 
 def derive(name: str, postprocessor: str, **parameters: Any) -> Step:
@@ -105,17 +147,33 @@ def derive(name: str, postprocessor: str, **parameters: Any) -> Step:
 
 def _build(cls: type[A], step: str, parameters: dict[str, Any]) -> A:
     fields = {field.alias: field for field in attrs.fields(cls)}  # type: ignore[arg-type]
-    allowed = ", ".join(fields) or "none"
-    if unknown := sorted(set(parameters) - set(fields)):
-        raise PlanError(
-            f"step {step!r}: {cls.name!r} has no parameter {unknown[0]!r}; its parameters are: {allowed}."  # type: ignore[attr-defined]
-        )
     required = [alias for alias, field in fields.items() if field.default is attrs.NOTHING]
+    problems = []
+    if unknown := sorted(set(parameters) - set(fields)):
+        problems.append(f"has no parameter {unknown[0]!r}; its parameters are: {', '.join(fields) or 'none'}.")
     if absent := [alias for alias in required if alias not in parameters]:
-        raise PlanError(f"step {step!r}: {cls.name!r} needs the parameter {absent[0]!r}.")  # type: ignore[attr-defined]
+        problems.append(f"needs the parameter {absent[0]!r}{_taking(fields[absent[0]])}.")
+    if problems:
+        raise PlanError(f"step {step!r}: {cls.name!r} {' It '.join(problems)}")  # type: ignore[attr-defined]
     try:
         return cls(**parameters)
     except PlanError:
         raise
     except (TypeError, ValueError) as error:  # raised by a plugin's own validation
         raise PlanError(f"step {step!r}: {error}") from None
+
+
+def _taking(field: attrs.Attribute[Any]) -> str:
+    """What an input takes, and which installed steps give it; nothing for a parameter that is no input."""
+    kinds = input_kinds(field)
+    if not kinds:
+        return ""
+    makers = {"release": registry.classes("mechanism"), "derive": registry.classes("postprocessor")}
+    giving = [
+        f'dp.{maker}(..., "{cls.name}")'
+        for maker, classes in makers.items()
+        for cls in classes
+        if issubclass(getattr(cls, "gives", object), kinds)
+    ]
+    steps = f", such as {' or '.join(giving[:3])}" if giving else ""
+    return f": {titles(kinds)}, as numbers or by {field.alias}=dp.ref(name) from an earlier step that gives one{steps}"

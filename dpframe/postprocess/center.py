@@ -1,7 +1,8 @@
-"""Count, mean and covariance from one augmented moment.
+"""Count, mean and covariance from one augmented moment; count and mean also from an augmented sum.
 
 With rows [x, c] the released matrix A estimates Σ [x, c][x, c]ᵀ, so the count is A_cc / c², the mean A_xc / (c · count)
-and the covariance A_xx / count − mean meanᵀ. A noisy count below one is replaced by one.
+and the covariance A_xx / count − mean meanᵀ. A sum of such rows is the last column of A divided by c. A noisy count
+below one is replaced by one.
 """
 
 from __future__ import annotations
@@ -12,34 +13,37 @@ import attrs
 import numpy as np
 
 from dpframe.interfaces import PostProcessor
-from dpframe.kinds import AugmentedMoment, Covariance, Mean, Scalar, SymmetricMatrix
+from dpframe.kinds import AugmentedMoment, AugmentedSum, Covariance, Mean, Scalar, SymmetricMatrix
 from dpframe.lattice import FloatArray
 from dpframe.spec.refs import input
 
 
-def count_and_mean(moment: AugmentedMoment) -> tuple[float, FloatArray]:
+def count_and_mean(released: AugmentedMoment | AugmentedSum) -> tuple[float, FloatArray]:
     """The noisy count, at least one, and the mean computed with it.
 
     Args:
-        moment: a released moment of rows with a constant coordinate.
+        released: a moment or a sum of rows with a constant coordinate.
     """
-    array, constant = moment.array, moment.constant
+    array, constant = released.array, released.constant
+    if isinstance(released, AugmentedSum):
+        count = max(float(array[-1]) / constant, 1.0)
+        return count, array[:-1] / count
     count = max(float(array[-1, -1]) / constant**2, 1.0)
     return count, array[:-1, -1] / (constant * count)
 
 
 @attrs.frozen(kw_only=True)
 class CountOf(PostProcessor):
-    """The number of rows, from an augmented moment.
+    """The number of rows, from an augmented moment or sum.
 
     Args:
-        of: the augmented moment.
+        of: the augmented moment or sum.
     """
 
     name = "count"
     gives = Scalar
 
-    of: Any = input(AugmentedMoment)
+    of: Any = input(AugmentedMoment, AugmentedSum)
 
     def apply(self) -> Scalar:
         return Scalar(count_and_mean(self.of)[0])
@@ -47,16 +51,16 @@ class CountOf(PostProcessor):
 
 @attrs.frozen(kw_only=True)
 class MeanOf(PostProcessor):
-    """The mean of the rows, from an augmented moment.
+    """The mean of the rows, from an augmented moment or sum.
 
     Args:
-        of: the augmented moment.
+        of: the augmented moment or sum.
     """
 
     name = "mean"
     gives = Mean
 
-    of: Any = input(AugmentedMoment)
+    of: Any = input(AugmentedMoment, AugmentedSum)
 
     def apply(self) -> Mean:
         return Mean(count_and_mean(self.of)[1], axes=self.of.axes)

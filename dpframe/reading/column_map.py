@@ -46,10 +46,11 @@ class _Numbers:
     high: FloatArray
 
     @classmethod
-    def of(cls, columns: Sequence[Column]) -> _Numbers:
-        """The map of these columns."""
-        low, high, middle, rate = np.array([(each.low, each.high, each.middle, each.rate) for each in columns]).T
-        ends = np.array([each.map(np.array([each.low, each.high, np.nan]))[:, 0] for each in columns])
+    def of(cls, columns: Sequence[Column], shift: FloatArray, rates: FloatArray) -> _Numbers:
+        """The map of these columns, about the coordinates ``shift`` and multiplied by ``rates``."""
+        placed = list(zip(columns, shift.tolist(), rates.tolist(), strict=True))
+        low, high, middle, rate = np.array([(each.low, each.high, *each.affine(*at)) for each, *at in placed]).T
+        ends = np.array([each.map(np.array([each.low, each.high, np.nan]), *at)[:, 0] for each, *at in placed])
         rounded = ((low - middle) * rate < ends[:, 0]) | ((high - middle) * rate > ends[:, 1])
         return cls(
             columns=np.column_stack([middle, rate, ends]),
@@ -136,11 +137,30 @@ def _is_plain(cells: NDArray[Any]) -> bool:
     return int16.is_plain(cells) and cells.flags.c_contiguous
 
 
-def _level_rounder(category: Category, cells: NDArray[Any], scale: float) -> Rounder:
+@attrs.frozen(eq=False)
+class _Levels:
+    """The indicators of a category, about ``shift`` and multiplied by ``rate``."""
+
+    category: Category
+    shift: FloatArray
+    rate: FloatArray
+
+    @property
+    def columns(self) -> FloatArray:
+        """For each level a row as in _Numbers.columns, of which 0 and 1 are the ends."""
+        ends = (np.array([[0.0, 1.0]]) - self.shift[:, None]) * self.rate[:, None]
+        return np.column_stack([self.shift, self.rate, ends, np.full(len(ends), math.nan)])
+
+    def map(self, cells: NDArray[Any]) -> FloatArray:
+        """The coordinates of these cells, (rows, levels)."""
+        return self.category.map(cells, self.shift, self.rate)
+
+
+def _level_rounder(levels: _Levels, cells: NDArray[Any], scale: float) -> Rounder:
     """A rounder of the coordinates of a category, by NumPy."""
 
     def round_some(tile: slice, integers: NDArray[Any]) -> bool:
-        values = category.map(cells[tile]).T
+        values = levels.map(cells[tile]).T
         complete = not np.isnan(values[0]).any()
         if integers.dtype != np.float64:
             np.nan_to_num(values, copy=False)
@@ -151,17 +171,14 @@ def _level_rounder(category: Category, cells: NDArray[Any], scale: float) -> Rou
     return round_some
 
 
-_IDENTITY = (0.0, 1.0, -1.0, 1.0, math.nan)
-
-
 @attrs.frozen(eq=False)
 class ColumnMap:
     """Maps tables, or arrays with as many columns as were declared, to coordinates."""
 
     rows: Rows
     names: tuple[str, ...]
-    parts: tuple[tuple[slice, slice, _Numbers | Category], ...]  # which columns, their coordinates, and the map
-    images: FloatArray  # for each coordinate a row as in _Numbers.columns; the identity for indicators of levels
+    parts: tuple[tuple[slice, slice, _Numbers | _Levels], ...]  # which columns, their coordinates, and the map
+    images: FloatArray  # for each coordinate a row as in _Numbers.columns
     scratch: Scratch
     kind: KernelKind | None
     expected: int
@@ -169,22 +186,23 @@ class ColumnMap:
     @classmethod
     def of(cls, rows: Rows, columns: Sequence[Column | Category], scratch: Scratch, expected: int) -> ColumnMap:
         """The map of declared columns; for the arguments see `dpframe.reading.mapper.mapper`."""
-        parts: list[tuple[slice, slice, _Numbers | Category]] = []
+        parts: list[tuple[slice, slice, _Numbers | _Levels]] = []
         start = dim = 0
+        shift, rate = rows.affine
         while start < len(columns):
             first, stop = columns[start], start + 1
             if isinstance(first, Category):
-                part: _Numbers | Category = first
+                here = slice(dim, dim + len(first.labels))
+                part: _Numbers | _Levels = _Levels(first, shift[here], rate[here])
             else:
                 while stop < len(columns) and isinstance(columns[stop], Column):
                     stop += 1
-                part = _Numbers.of([column for column in columns[start:stop] if isinstance(column, Column)])
-            width = sum(len(column.labels) for column in columns[start:stop])
-            parts.append((slice(start, stop), slice(dim, dim + width), part))
-            start, dim = stop, dim + width
-        images = np.vstack(
-            [part.columns if isinstance(part, _Numbers) else [_IDENTITY] * len(part.levels) for _, _, part in parts]
-        )
+                numeric = [column for column in columns[start:stop] if isinstance(column, Column)]
+                here = slice(dim, dim + len(numeric))
+                part = _Numbers.of(numeric, shift[here], rate[here])
+            parts.append((slice(start, stop), here, part))
+            start, dim = stop, here.stop
+        images = np.vstack([part.columns for _, _, part in parts])
         names = tuple(column.name for column in columns)
         return cls(rows, names, tuple(parts), images, scratch, kernel_loader.kernel_kind(rows), expected)
 
@@ -246,8 +264,8 @@ class ColumnMap:
         """Add the Gram matrix of some rows, scaled down to the norm, by the kernel ``compiled``."""
         columns: list[NDArray[Any]] = []  # one for each coordinate
         for which, _, part in self.parts:
-            if isinstance(part, Category):
-                columns += list(np.ascontiguousarray(part.map(cells[which.start]).T))
+            if isinstance(part, _Levels):
+                columns += list(np.ascontiguousarray(part.category.map(cells[which.start]).T))
             else:
                 columns += cells[which]
         pointers = _ColumnPointers.of(columns)
@@ -267,7 +285,7 @@ class ColumnMap:
         values, complete = mapped.T, True
         with np.errstate(over="ignore", invalid="ignore"):
             for which, here, part in self.parts:
-                if isinstance(part, Category):
+                if isinstance(part, _Levels):
                     values[here] = part.map(some[which.start]).T
                     complete &= not np.isnan(values[here.start]).any()
                 else:
@@ -279,7 +297,7 @@ class ColumnMap:
         lost: NDArray[np.bool_] = np.logical_or.reduce(
             [
                 np.isnan(part.map(cells[which.start][tile])[:, 0])
-                if isinstance(part, Category)
+                if isinstance(part, _Levels)
                 else part.lost([column[tile] for column in cells[which]])
                 for which, _, part in self.parts
             ]
@@ -292,7 +310,7 @@ class ColumnMap:
         Without a norm in the promise, each column contributes at most 1 to the squared length, so they are unless a
         row is lost.
         """
-        return complete and self.rows.norm is None
+        return complete and self.rows.norm is None and not self.rows.is_placed
 
     def _rounders(self, cells: Sequence[NDArray[Any]], kernels: Any) -> list[tuple[slice, Rounder]]:
         """The rounders of a block, each with its coordinates."""
@@ -301,7 +319,7 @@ class ColumnMap:
             (
                 here,
                 _level_rounder(part, cells[which.start], scale)
-                if isinstance(part, Category)
+                if isinstance(part, _Levels)
                 else part.rounder(cells[which], scale, kernels),
             )
             for which, here, part in self.parts

@@ -31,10 +31,10 @@ LEAST_DIM = 17  # with fewer coordinates, mapping takes longer than multiplying
 def pairs_per_carry(rows: Rows) -> int:
     """Pair products that fit in a 32-bit sum before it must be carried; 0 where the int16 path does not apply.
 
-    A carry leaves at most 16 bits in the sum. Without a norm, no coordinate of a column exceeds 1 and no row is too
-    long. Wide rows are left to BLAS, which uses all cores for a block.
+    A carry leaves at most 16 bits in the sum. Without a norm or a center, no coordinate of a column exceeds 1 and no
+    row is too long. Wide rows are left to BLAS, which uses all cores for a block.
     """
-    if rows.norm is not None or rows.width >= lattice.TILE:
+    if rows.norm is not None or rows.is_placed or rows.width >= lattice.TILE:
         return 0
     most = round(lattice.steps_per_unit(rows.known_dim, rows.length))
     pairs = (2**31 - 2**16) // (2 * most * most)

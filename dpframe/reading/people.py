@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from dpframe.display.redacted import Redacted
 from dpframe.errors import DataError
 from dpframe.reading.count_table import Counts, Keys
+from dpframe.reading.type_names import type_name
 from dpframe.validators import is_int
 
 Mask = NDArray[np.bool_]
@@ -185,7 +186,7 @@ def _as_integers(ids: NDArray[Any]) -> tuple[NDArray[np.int64] | None, Mask | No
 def check_dtype(dtype: np.dtype[Any], person: Person) -> None:
     """Refuse a NumPy column that cannot hold ids."""
     if dtype.kind not in "iuUT":
-        raise _refused(f"column {person.name!r} holds {dtype}")
+        raise _refused(f"column {person.name!r} holds {type_name(dtype)}")
 
 
 def _refused(holds: str) -> DataError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import attrs
@@ -34,9 +34,14 @@ class PrivateData(Redacted):
     rows: Rows
     _statistics: Mapping[Statistic, Parts] = attrs.field(alias="statistics", converter=_all_read_only)
 
-    def only(self, statistics: Iterable[Statistic]) -> PrivateData:
-        """The same data with only some of the statistics."""
-        return PrivateData(self.rows, statistics={each: self._statistics[each] for each in statistics})
+    def handed(self, rows: Rows, statistics: Mapping[Statistic, Statistic]) -> PrivateData:
+        """What a mechanism is handed of these data: only its own statistics, with its own promise.
+
+        Args:
+            rows: the promise about the rows that its step sees.
+            statistics: by each statistic that it declared, the one that was read for it.
+        """
+        return PrivateData(rows, statistics={own: self._statistics[read] for own, read in statistics.items()})
 
     @property
     def statistics(self) -> tuple[Statistic, ...]:

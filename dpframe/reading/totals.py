@@ -23,6 +23,7 @@ from dpframe.reading.mapper import mapper
 from dpframe.reading.private_data import Parts
 from dpframe.reading.process_state import one_blas_thread, warnings_silenced
 from dpframe.reading.scratch import Scratch
+from dpframe.reading.under import Under
 from dpframe.spec.rows import Rows
 
 WIDE = 1 << 10
@@ -80,6 +81,10 @@ def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows, *
     return sums
 
 
+def _nothing(rows: Rows) -> Chunk:
+    return Chunk(rows, np.zeros((0, rows.known_dim)))
+
+
 class Totals(Redacted):
     """Exact sums of the parts of statistics.
 
@@ -100,21 +105,27 @@ class Totals(Redacted):
     """
 
     def __init__(self, statistics: Sequence[Statistic], rows: Rows, *, expected: int = 0) -> None:
-        nothing = Chunk(rows, np.zeros((0, rows.known_dim)))
-        self._rows = rows
         self._scratch = Scratch()
-        self._map = mapper(rows, self._scratch, expected=expected)
+        promises = {each: each.rows if isinstance(each, Under) else rows for each in statistics}
+        self._maps = [
+            (
+                mapper(promise, self._scratch, expected=expected),
+                [each for each in promises if promises[each] == promise],
+            )
+            for promise in dict.fromkeys(promises.values())
+        ]
         self._sums = {
-            each: {name: ExactSum(np.shape(zero)) for name, zero in each.partial(nothing).items()}
-            for each in statistics
+            each: {name: ExactSum(np.shape(zero)) for name, zero in each.partial(_nothing(promise)).items()}
+            for each, promise in promises.items()
         }
 
     def read(self, raw: Any) -> None:
-        """Map a block of raw rows, once for all statistics, and add it."""
+        """Map a block of raw rows, once for all statistics of a promise, and add it."""
         with np.errstate(all="ignore"):  # whether there is a warning, or an error instead, would depend on the data
-            for chunk in self._map(raw):
-                for statistic, sums in self._sums.items():
-                    statistic.add_to(chunk, sums)
+            for mapped, statistics in self._maps:
+                for chunk in mapped(raw):
+                    for statistic in statistics:
+                        statistic.add_to(chunk, self._sums[statistic])
 
     def finish(self) -> None:
         """Free the buffers for reading, before the totals are kept for long; more may still be read."""

@@ -166,7 +166,7 @@ def explain(
 
 def _oracles(plan: Plan, scenario: Scenario | None, simulations: int, reporter: ProgressReporter) -> list[BoundOracle]:
     """The oracles to query: those with formulas where the noise is known, and simulation where it is asked for."""
-    known = plan.rows.released_norm is None
+    known = plan.same_public_rows
     oracles = [oracle() for oracle in registry.bound_oracles() if known and not oracle.simulates]
     if simulations:
         from dpframe.forecast.monte_carlo import MonteCarlo

@@ -64,7 +64,7 @@ class Progress(str):
     ) -> Progress:
         amounts = []
         if bytes is not None and total_bytes is not None:
-            amounts.append(f"{_size(bytes)} of {_size(total_bytes)}")
+            amounts.append(f"{byte_size(bytes)} of {byte_size(total_bytes)}")
         if rows is not None:
             amounts.append(f"{rows:,} rows")
         if partitions is not None and total_partitions is not None:
@@ -90,13 +90,13 @@ class Progress(str):
         return None
 
 
-def _size(count: int) -> str:
+def byte_size(count: int) -> str:
     """A number of bytes with its unit, to three digits.
 
-    >>> _size(999), _size(1_250_000)
+    >>> byte_size(999), byte_size(1_250_000)
     ('999 B', '1.25 MB')
     """
-    value, units = float(count), ["B", "kB", "MB", "GB", "TB"]
+    value, units = float(count), ["B", "kB", "MB", "GB", "TB", "PB"]
     while value >= 999.5 and len(units) > 1:
         value, units = value / 1000, units[1:]
     return f"{value:.3g} {units[0]}"

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpframe.display.printable import NOT_PRIVATE
 from dpframe.display.tables import heading, pairs, sentence, table
-from dpframe.rounding import format_down, format_up
+from dpframe.rounding import format_down, format_given, format_up
 from dpframe.run.wording import slack_of_runs
 from dpframe.spec.budget import NOT_WORST_CASE
 
@@ -37,7 +37,7 @@ def render_explanation(explanation: Explanation) -> RenderableType:
 
 
 def render_result(result: Result) -> RenderableType:
-    """The report of a result: caveat, charge, promise, steps, values and versions."""
+    """The report of a result: caveat, warnings, charge, promise, steps, values and versions."""
     from rich.console import Group
     from rich.text import Text
 
@@ -45,11 +45,16 @@ def render_result(result: Result) -> RenderableType:
     if not result.private:
         parts += [Text(f"{NOT_PRIVATE}: drawn from a fixed seed, for tests only.", style="bold red"), Text()]
     parts += _warned(result.statement.caveat)
+    for warning in result.warnings:
+        parts += [Text(f"Warning: {warning}", style="bold yellow"), Text()]
     if result.charge is not None:
         parts += _charged(result.charge)
     parts += [*_promise(result.statement, "What was promised"), *_steps(result.statement)]
     for record in result.records.values():
         parts += _value(record)
+    if result.failed:
+        labeled = {name: sentence(words.removesuffix(".")) for name, words in result.failed.items()}
+        parts += [heading("Steps without a result"), pairs(labeled), Text()]
     versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
     return Group(*parts, Text(versions, style="dim"))
 
@@ -59,11 +64,12 @@ def _charged(charge: Charge) -> list[RenderableType]:
 
     labeled = {
         "Data set": f"{charge.dataset}, entry {charge.entry} of its ledger",
-        "So far": f"epsilon={format_up(charge.spent.epsilon)} of {format_up(charge.budget.epsilon)}, "
-        f"delta={format_up(charge.budget.delta)}, over all runs",
+        "So far": f"epsilon={format_up(charge.spent.epsilon, charge.budget.epsilon)} of "
+        f"{format_given(charge.budget.epsilon)}, delta={format_given(charge.budget.delta)}, over all runs",
         "Still fits": f"a plan of up to epsilon={format_down(charge.remaining.epsilon)} at the same delta",
         **({"Besides": sentence(charge.caveat)} if charge.caveat else {}),
         **({"Numerics": slack_of_runs(charge.slack)} if charge.slack else {}),
+        **({"Notice": " ".join(map(sentence, charge.notices))} if charge.notices else {}),
         "Head": charge.head,
     }
     return [heading("Where it was charged"), pairs(labeled), Text()]
@@ -78,7 +84,8 @@ def _promise(statement: Statement, title: str) -> list[RenderableType]:
         "Against": statement.against,
         "Strength": statement.strength,
         "Rows": statement.rows,
-        "Spent": f"{statement.spent} (accountant: {_accountant(statement)}{_others(statement)})",
+        "Spent": f"{statement.spent.within(statement.budget)} "
+        f"(accountant: {_accountant(statement)}{_others(statement)})",
         "Reading": f"the data is read {passes}, after the charge",
         "Plan": f"sha256 {statement.plan[:16]}…",
     }
@@ -100,7 +107,7 @@ def _accountant(statement: Statement) -> str:
 def _others(statement: Statement) -> str:
     """The epsilons of the other accountants that can compose these losses."""
     others = {name: epsilon for name, epsilon in statement.accountants.items() if name != statement.accountant}
-    return "".join(f"; {name} says {format_up(epsilon)}" for name, epsilon in others.items())
+    return "".join(f"; {name} says {format_up(epsilon, statement.budget.epsilon)}" for name, epsilon in others.items())
 
 
 def _steps(statement: Statement) -> list[RenderableType]:
@@ -108,21 +115,23 @@ def _steps(statement: Statement) -> list[RenderableType]:
 
     releases = [line for line in statement.lines if line.is_release]
     derived = [line for line in statement.lines if not line.is_release]
-    parts = [heading("Releases, which cost budget"), table([_release_cells(line) for line in releases]), Text()]
+    cells = [_release_cells(line, statement.budget.epsilon) for line in releases]
+    parts = [heading("Releases, which cost budget"), table(cells), Text()]
     if derived:
         parts += [heading("Derived from them, free"), table([_derived_cells(line) for line in derived]), Text()]
     return parts
 
 
-def _release_cells(line: Line) -> dict[str, str]:
+def _release_cells(line: Line, budget: float) -> dict[str, str]:
     noise = ", ".join(f"{part} {scale:.4g}" for part, scale in line.noise.items())
+    modeled = ", model" if NOT_WORST_CASE in line.guarantee else ""
     return {
         "step": line.name,
         "mechanism": _call(line),
         "noise (units of the result)": noise or "stated once dim and norm are known",
         "loss": ", ".join(line.losses),
-        "ε alone": format_up(line.epsilon_alone or 0.0) + (", model" if NOT_WORST_CASE in line.guarantee else ""),
-        "ε so far": format_up(line.epsilon_so_far or 0.0),
+        "ε alone": format_up(line.epsilon_alone or 0.0, budget) + modeled,
+        "ε so far": format_up(line.epsilon_so_far or 0.0, budget),
         "numerics": line.numerics + _slack(line),
     }
 

@@ -75,6 +75,7 @@ class Charge(Exportable):
         remaining: the largest budget, at the same delta, of a plan that would still fit.
         caveat: a warning where some runs rest on a model of the data, which none of these figures includes; else empty.
         slack: the numerical slack of all runs in delta, which none of these figures includes either.
+        notices: what else is to be known: that the same plan was run before, or that the outcome was not recorded.
     """
 
     dataset: str
@@ -86,10 +87,12 @@ class Charge(Exportable):
     remaining: Budget
     caveat: str = ""
     slack: float = 0.0
+    notices: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The charge as plain data."""
-        return attrs.asdict(self)
+        content = attrs.asdict(self)
+        return content if self.notices else {field: value for field, value in content.items() if field != "notices"}
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Charge:
@@ -99,7 +102,7 @@ class Charge(Exportable):
             content: the fields of the charge.
         """
         budgets = {field: Budget(**content[field]) for field in ("budget", "spent", "remaining")}
-        return cls(**{**content, **budgets})
+        return cls(**{**content, **budgets, "notices": tuple(map(str, content.get("notices", ())))})
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -107,7 +110,7 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
     """The released values of one run.
 
     ``result[name]`` is a read-only array, ``result.record(name)`` its provenance, ``result.spent`` the cost of the run,
-    and ``result.charge`` the entry of the ledger that it was charged to.
+    ``result.charge`` the entry of the ledger that it was charged to, and ``result.warnings`` what to look at first.
 
     Args:
         statement: what was promised and spent.
@@ -115,6 +118,9 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
         private: False where the run had a fixed seed.
         versions: the versions of dpframe and of the plugins.
         charge: the charge to a ledger; None without one.
+        warnings: what in the released values cannot be told from zero, in sentences; see
+            :mod:`dpframe.run.within_noise`. They depend on released values only.
+        failed: why steps have no value, in words, by step; empty for a complete run.
     """
 
     statement: Statement
@@ -122,6 +128,8 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
     private: bool = True
     versions: dict[str, str] = attrs.field(factory=dict)
     charge: Charge | None = None
+    warnings: tuple[str, ...] = ()
+    failed: dict[str, str] = attrs.field(factory=dict)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.record(name).value.array
@@ -138,6 +146,8 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
         Args:
             name: the name of the step.
         """
+        if name in self.failed:
+            raise KeyError(f"step {name!r} has no result: {self.failed[name]}")
         if name not in self.records:
             raise KeyError(f"there is no result {name!r}; there is: {', '.join(self.records)}")
         return self.records[name]
@@ -175,9 +185,11 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
             "format": FORMAT,
             "private": self.private,
             **({"caveat": self.statement.caveat} if self.statement.caveat else {}),
+            "warnings": list(self.warnings),
             "statement": self.statement.to_dict(),
             "versions": self.versions,
             "charge": None if self.charge is None else self.charge.to_dict(),
+            **({"failed": self.failed} if self.failed else {}),
             "results": self._values(),
         }
 
@@ -204,6 +216,8 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
                 private=_boolean(content["private"]),
                 versions=content["versions"],
                 charge=None if charge is None else Charge.from_dict(charge),
+                warnings=_texts(content.get("warnings", [])),
+                failed={str(name): str(words) for name, words in content.get("failed", {}).items()},
             )
         except DataError:
             raise
@@ -215,6 +229,12 @@ def _boolean(value: Any) -> bool:
     if not isinstance(value, bool):
         raise TypeError
     return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise TypeError
+    return tuple(value)
 
 
 def _dump(value: Kind) -> dict[str, Any]:

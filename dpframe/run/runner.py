@@ -2,22 +2,24 @@
 
 The order is fixed: check the plan and the public schema → veto by plugins → charge the whole plan → read → draw →
 derive. After the charge nothing that depends on the data aborts a run; any failure is reported, and the charge stands.
-With a ledger, the charge is on disk before anything is read, so it survives a crash at any later moment.
+What was released before it is returned with the error (:mod:`dpframe.run.attempt`). With a ledger, the charge is on
+disk before anything is read, so it survives a crash at any later moment.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import attrs
+import numpy as np
 
 from dpframe import registry
-from dpframe.errors import DataError, PlanError, ReleaseFailed, SamplingError
+from dpframe.errors import DataError, PlanError
 from dpframe.interfaces import Mechanism, PostProcessor, Statistic
 from dpframe.kinds import Kind
 from dpframe.noise import Keystream, Random
@@ -26,9 +28,13 @@ from dpframe.plan.schedule import Pass, statistics_of
 from dpframe.plan.steps import Step
 from dpframe.reading.private_data import PrivateData
 from dpframe.reading.totals import accumulate
+from dpframe.run.attempt import Attempt
+from dpframe.run.derivations import WrongKind, derived, of_its_kind, rehearse
+from dpframe.run.memory import check_memory
 from dpframe.run.progress import SILENT, Listener, ProgressReporter, reporting
 from dpframe.run.result import Charge, Record, Result
-from dpframe.run.statement import Line, statement
+from dpframe.run.statement import Line, Statement, statement
+from dpframe.run.within_noise import within_noise
 from dpframe.sources import Source, open_source
 from dpframe.spec.refs import resolve
 from dpframe.spec.rows import Rows
@@ -37,8 +43,6 @@ from dpframe.validators import is_int
 if TYPE_CHECKING:
     from dpframe.ledger.account import Account
 
-T = TypeVar("T")
-
 
 def run(
     plan: Plan,
@@ -46,20 +50,29 @@ def run(
     *,
     ledger: Any = None,
     dataset: str | None = None,
+    note: str | None = None,
     insecure_seed: int | None = None,
     progress: bool | Listener | None = None,
 ) -> Result:
     """See :meth:`dpframe.Plan.run`."""
     with reporting(progress) as reporter:
-        return _run(plan, data, ledger, dataset, insecure_seed=insecure_seed, reporter=reporter)
+        return _run(plan, data, ledger, dataset, note=note, insecure_seed=insecure_seed, reporter=reporter)
 
 
 def _run(
-    plan: Plan, data: Any, ledger: Any, dataset: str | None, *, insecure_seed: int | None, reporter: ProgressReporter
+    plan: Plan,
+    data: Any,
+    ledger: Any,
+    dataset: str | None,
+    *,
+    note: str | None,
+    insecure_seed: int | None,
+    reporter: ProgressReporter,
 ) -> Result:
     if insecure_seed is not None and not is_int(insecure_seed):
         raise PlanError(f"insecure_seed must be an integer; got {insecure_seed!r}.")
-    account = None if ledger is None and dataset is None else _account(ledger, dataset, insecure_seed)
+    charged = not (ledger is None and dataset is None and note is None)
+    account = _account(ledger, dataset, note, insecure_seed) if charged else None
     source = open_source(data, plan.rows)
     content_hash = plan.content_hash
     plan = (plan if account is None else account.calibrated(plan)).bind(source.dim)
@@ -71,37 +84,86 @@ def _run(
         )
     random = Random(Keystream.secure() if insecure_seed is None else Keystream.insecure(insecure_seed))
     stated = statement(plan, content_hash)
-    registry.hook().dpframe_before_charge(plan=plan, losses=plan.pricing.all_losses)
-    charge = None if account is None else account.reserve(plan, content_hash)
+    check_memory(plan)
+    rehearse(plan)
+    registry.before_charge(plan, plan.pricing.all_losses)
+    charge = None if account is None else account.reserve(plan, stated)
     # From here on the plan is charged: `plan.spent` is spent whatever happens.
-    try:
-        values = draw_and_derive(plan, source, random, reporter)
-    except ReleaseFailed as error:
+    attempt = Attempt()
+    made = partial(_result, plan, stated, attempt, private=random.private)
+    with _kept(made):
+        draw_and_derive(plan, source, random, reporter, attempt)
+    result, error = made(), attempt.error(plan)
+    with _kept(lambda: result):
         if account is not None and charge is not None:
-            charge = _recorded(charge, partial(account.failed, charge, error.step))
-            error.add_note(f"Charged to data set {charge.dataset!r}, entry {charge.entry}. Head: {charge.head}")
-        raise
-    if plan.rows.released_norm is not None:
-        with suppress(Exception):  # the values are charged: return them, if need be without the noise scales
-            scaled = statement(plan.with_released_norm(values), content_hash).lines
-            stated = attrs.evolve(stated, lines=tuple(map(_with_guarantee_of, stated.lines, scaled)))
-    records = {
-        step.name: Record(name=step.name, value=values[step.name], line=stated.line(step.name)) for step in plan.steps
-    }
-    result = Result(statement=stated, records=records, private=random.private, versions=registry.versions())
-    if account is not None and charge is not None:
-        result = attrs.evolve(result, charge=_recorded(charge, partial(account.released, charge, result)))
-    for record in records.values():
-        _notify(record)
+            outcome = partial(account.released, charge, result)
+            if error is not None:
+                outcome = partial(account.failed, charge, error.step, result if result else None)
+            charge = _recorded(charge, outcome)
+            result = attrs.evolve(result, charge=charge)
+            if error is not None:
+                error.add_note(f"Charged to data set {charge.dataset!r}, entry {charge.entry}. Head: {charge.head}")
+        for record in result.records.values():
+            _notify(record)
+    if error is not None:
+        error.result = result if result else None
+        raise error
     return result
 
 
+def _result(plan: Plan, stated: Statement, attempt: Attempt, *, private: bool) -> Result:
+    """The result of a run, with the values that there are."""
+    if not plan.same_public_rows:
+        with suppress(Exception):  # the values are charged: return them, if need be without the noise scales
+            scaled = statement(plan.with_released(attempt.values), stated.plan).lines
+            stated = attrs.evolve(stated, lines=tuple(map(_with_guarantee_of, stated.lines, scaled)))
+    records = {
+        step.name: Record(name=step.name, value=attempt.values[step.name], line=stated.line(step.name))
+        for step in plan.steps
+        if step.name in attempt.values
+    }
+    words = attempt.explained()
+    failed = {
+        step.name: words.get(step.name, "not computed, since the run was interrupted.")
+        for step in plan.steps
+        if step.name not in records
+    }
+    return Result(
+        statement=stated,
+        records=records,
+        private=private,
+        versions=registry.versions(),
+        warnings=_warnings(plan.rows, records),
+        failed=failed,
+    )
+
+
+@contextmanager
+def _kept(result: Callable[[], Result]) -> Iterator[None]:
+    """Attach what was released to whatever ends the run from outside, such as a KeyboardInterrupt."""
+    try:
+        yield
+    except BaseException as error:
+        with suppress(Exception):
+            if kept := result():
+                error.result = kept  # type: ignore[attr-defined]
+                error.add_note(f"The run was charged. What was released is in error.result: {', '.join(kept)}.")
+        raise
+
+
+def _warnings(rows: Rows, records: Mapping[str, Record]) -> tuple[str, ...]:
+    """Warnings about the released values, which are charged: they are returned, if need be without warnings."""
+    with suppress(Exception):
+        return within_noise(rows, records.values())
+    return ()
+
+
 def _with_guarantee_of(planned: Line, scaled: Line) -> Line:
-    """The line with its noise scales and the planned guarantee, which may rest on how the norm was released."""
-    return attrs.evolve(scaled, guarantee=planned.guarantee)
+    """The line with its noise scales; its references and its guarantee, which may rest on them, are as planned."""
+    return attrs.evolve(scaled, guarantee=planned.guarantee, of=planned.of)
 
 
-def _account(ledger: Any, dataset: str | None, insecure_seed: int | None) -> Account:
+def _account(ledger: Any, dataset: str | None, note: str | None, insecure_seed: int | None) -> Account:
     """The account of the data set that a run is charged to."""
     from dpframe.ledger.account import Account
 
@@ -110,7 +172,7 @@ def _account(ledger: Any, dataset: str | None, insecure_seed: int | None) -> Acc
             "a run with insecure_seed= is not private, so that no ledger can account for it. Nothing was charged. "
             "Leave out the seed, or the ledger."
         )
-    return Account.open(ledger, dataset)
+    return Account.open(ledger, dataset, note)
 
 
 def _recorded(charge: Charge, record: Callable[[], Charge]) -> Charge:
@@ -118,14 +180,16 @@ def _recorded(charge: Charge, record: Callable[[], Charge]) -> Charge:
     try:
         return record()
     except Exception as error:
-        _warn(
-            f"the outcome of the run could not be recorded in the ledger ({str(error).partition('. ')[0]}); the "
-            f"charge, entry {charge.entry} of data set {charge.dataset!r}, stands."
-        )
-        return charge
+        from dpframe.ledger.account import not_recorded
+
+        notice = not_recorded(charge, error)
+        _warn(f"{notice}.")
+        return attrs.evolve(charge, notices=(*charge.notices, notice))
 
 
-def draw_and_derive(plan: Plan, source: Source, random: Random, reporter: ProgressReporter = SILENT) -> dict[str, Kind]:
+def draw_and_derive(
+    plan: Plan, source: Source, random: Random, reporter: ProgressReporter = SILENT, attempt: Attempt | None = None
+) -> Attempt:
     """The values of all steps: each pass over the data first reads all statistics, then its steps draw and derive.
 
     Args:
@@ -133,17 +197,34 @@ def draw_and_derive(plan: Plan, source: Source, random: Random, reporter: Progre
         source: the data.
         random: the randomness of the run.
         reporter: receives the progress.
+        attempt: receives the values and failures, so that they are known even if the call is interrupted.
     """
-    values: dict[str, Kind] = {}
+    attempt = Attempt() if attempt is None else attempt
     schedule = plan.schedule()
     for due in schedule:
         reporter.begin(f"reading the data, pass {due.number} of {schedule[-1].number}" if due.number else "preparing")
-        data = _guarded(plan, due.steps[0].name, random, partial(read, plan, source, due, values, reporter))
-        for step in due.steps:
-            reporter.begin(_phase(step))
-            work = partial(act, plan, step, data, values, random)
-            values[step.name] = _guarded(plan, step.name, random, work)
-    return values
+        possible = Pass(due.number, tuple(step for step in due.steps if attempt.is_possible(plan, step)))
+        drawn = [step.name for step in possible.steps if isinstance(step.action, Mechanism)]
+        reading = partial(read, plan, source, possible, attempt.values, reporter)
+        data = attempt.guarded(drawn[0], random, reading, derivation=False) if drawn else None
+        for step in possible.steps:
+            if attempt.is_possible(plan, step):
+                reporter.begin(_phase(step))
+                _attempt(attempt, plan, step, data, random)
+    return attempt
+
+
+def _attempt(attempt: Attempt, plan: Plan, step: Step, data: PrivateData | None, random: Random) -> None:
+    """Add the value of a step, or its failure."""
+    derivation = isinstance(step.action, PostProcessor)
+    if derivation:
+        work = partial(derived, plan, step, attempt.values)
+    else:
+        assert data is not None  # where reading fails, no release is possible
+        work = partial(act, plan, step, data, attempt.values, random)
+    value = attempt.guarded(step.name, random, work, derivation=derivation)
+    if value is not None:
+        attempt.values[step.name] = value
 
 
 def _phase(step: Step) -> str:
@@ -164,7 +245,7 @@ def read(
         values: the results of earlier passes, by step.
         reporter: receives the progress.
     """
-    rows, wanted = plan.rows.with_released_norm(values), due.statistics(values)
+    rows, wanted = plan.rows.with_released(values), due.statistics(plan.rows, values)
     for statistic in wanted:
         _check_again(statistic, rows)
     if not wanted:
@@ -194,56 +275,25 @@ def act(plan: Plan, step: Step, data: PrivateData, values: Mapping[str, Kind], r
         values: the results so far, by step.
         random: the randomness of the run; the step gets its own child stream.
     """
-    import numpy as np
-
     action = resolve(step.action, values)
+    if not isinstance(action, Mechanism):
+        return derived(plan, step, values)
+    level = plan.pricing.levels[step.name]
     with np.errstate(all="ignore"):  # whether NumPy warns or raises would depend on the data
-        if isinstance(action, Mechanism):
-            level = plan.pricing.levels[step.name]
-            value = action.release(data.only(statistics_of(step, values)), level, random.child(step.name))
-        else:
-            assert isinstance(action, PostProcessor)
-            value = action.apply()
-    if not isinstance(value, plan.kinds[step.name]):
-        raise WrongKind(f"it gave a {type(value).__name__} instead of {plan.kinds[step.name].title}.")
-    return value
-
-
-class WrongKind(Exception):
-    """Raised when a step gives another kind than it declares, or a value that a later step cannot use."""
-
-
-def _guarded(plan: Plan, step: str, random: Random, work: Callable[[], T]) -> T:
-    """Do work after the charge; a failure is reported without details that may depend on the data.
-
-    The error is raised outside the handler, so that it carries neither the original exception nor its frames, unless
-    the run is seeded for a test. Only the messages of DataError, WrongKind and SamplingError are repeated.
-    """
-    try:
-        return work()
-    except SamplingError as error:
-        error.step, error.spent = step, plan.spent
-        raise
-    except Exception as error:
-        detail = f": {error}" if isinstance(error, DataError | WrongKind) else f" ({type(error).__name__})."
-        failure = ReleaseFailed(
-            f"step {step!r} failed after the charge{detail} The charge of {plan.spent} stands, and nothing of this run "
-            "is returned. Other details are withheld, since they may depend on the data; running made-up data with "
-            "insecure_seed=1 shows them.",
-            step=step,
-            spent=plan.spent,
-        )
-        if not random.private:
-            raise failure from error
-    raise failure
+        handed = data.handed(plan.rows_of(step).with_released(values), dict(statistics_of(step, plan.rows, values)))
+        value = action.release(handed, level, random.child(step.name))
+    return of_its_kind(plan, step, value)
 
 
 def _notify(record: Record) -> None:
-    """Call every observer; the value is charged already, so a failure of one is only a warning."""
+    """Call every observer. The value is charged already, so a failure of one, or an attempt to end the process or to be
+    cancelled, is only a warning; an interrupt by the user is not."""
     for implementation in registry.hook().dpframe_after_release.get_hookimpls():
         try:
             implementation.function(*(record for _ in implementation.argnames))
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             _warn(f"a plugin failed after the release of {record.name!r}: {type(error).__name__}")
 
 

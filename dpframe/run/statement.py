@@ -14,10 +14,12 @@ from dpframe.interfaces import Accountant, Mechanism
 from dpframe.kinds import Kind
 from dpframe.losses import under_models
 from dpframe.plan.slack import law_errors, slack
-from dpframe.rounding import format_up
+from dpframe.rounding import format_given, format_up
 from dpframe.run import wording
+from dpframe.spec import placement
 from dpframe.spec.budget import NOT_WORST_CASE, Budget, ModelBudget
 from dpframe.spec.refs import Ref, references
+from dpframe.spec.rows import Rows
 
 if TYPE_CHECKING:
     from dpframe.plan import Plan
@@ -186,22 +188,22 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
             "action": step.action.name,
             "parameters": _parameters(step),
             "kind": plan.kinds[step.name].title,
-            "of": references(step.action),
+            "of": (*references(step.action), *(() if step.rows is None else placement.references(step.rows).values())),
             "passes": plan.passes[step.name],
         }
         if isinstance(step.action, Mechanism):
             losses, level = plan.pricing.losses[step.name], plan.pricing.levels[step.name]
             so_far += under_models(losses)
             alone = composer.epsilon(under_models(losses), plan.budget.delta)
-            figures = f"epsilon={format_up(alone)} at delta={format_up(plan.budget.delta)} on its own"
+            figures = f"epsilon={format_up(alone, plan.budget.epsilon)} at delta={format_given(plan.budget.delta)}"
             line = Line(
                 **common,
-                guarantee=f"{wording.when_it_holds(plan, step)}: {figures}",
+                guarantee=f"{wording.when_it_holds(plan, step)}: {figures} on its own",
                 numerics=step.action.numerics,
                 unit=step.action.unit,
                 level=level,
                 losses=tuple(map(str, losses)),
-                noise=_noise(plan, step.action, level),
+                noise=_noise(plan.rows_of(step), step.action, level),
                 slack=None if (error := errors[step.name]) is None else slack(plan.budget.epsilon, error),
                 epsilon_alone=alone,
                 epsilon_so_far=composer.epsilon(so_far, plan.budget.delta),
@@ -219,9 +221,10 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def _noise(plan: Plan, mechanism: Mechanism, level: float) -> dict[str, float]:
-    known = plan.rows.dim is not None and plan.rows.released_norm is None
-    return dict(mechanism.noise(plan.rows, level)) if known else {}
+def _noise(rows: Rows, mechanism: Mechanism, level: float) -> dict[str, float]:
+    known = rows.dim is not None and not rows.released
+    scales = mechanism.noise(rows, level) if known else {}
+    return {part: scale for part, scale in scales.items() if math.isfinite(scale)}  # others cannot be written down
 
 
 def _parameters(step: Step) -> dict[str, str]:

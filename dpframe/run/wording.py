@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dpframe.accounting.auto import accountant
 from dpframe.losses import ModelBased
-from dpframe.rounding import format_up
+from dpframe.rounding import format_given, format_up
 from dpframe.spec.budget import NOT_WORST_CASE, ModelBudget
 from dpframe.spec.rows import Rows
 
@@ -43,9 +43,24 @@ def row_map(rows: Rows) -> str:
     """How rows are mapped before anything is computed from them."""
     cells = "" if rows.columns is None else "cells clipped to public ranges and mapped to [-1, 1]; "
     centered = "; a constant coordinate is added, so that results can be centered" if rows.center else ""
-    released = rows.released_norm
-    length = f"length {rows.length:.6g}" if released is None else f"the length that {released!r} releases"
-    return f"{cells}longer rows scaled down to {length}{centered}"
+    released = rows.released
+    about = "" if rows.about is None else f"taken about {_point(released, 'about', 'a public center')}; "
+    scale = "" if rows.scale is None else f"divided by {_point(released, 'scale', 'public scales')}; "
+    if "norm" in released:
+        length = f"longer rows scaled down to the length that {released['norm']!r} releases"
+    elif rows.norm is None and released:
+        length = "none can be longer than the ranges allow"
+    else:
+        length = f"longer rows scaled down to length {_length(rows)}"
+    return f"{cells}{about}{scale}{length}{centered}"
+
+
+def _point(released: dict[str, str], part: str, public: str) -> str:
+    return f"what {released[part]!r} releases" if part in released else public
+
+
+def _length(rows: Rows) -> str:
+    return f"{rows.length:.6g}" if rows.norm is None else format_given(rows.length)
 
 
 def when_it_holds(plan: Plan, step: Step) -> str:
@@ -74,7 +89,7 @@ def strength(plan: Plan, lines: tuple[Line, ...]) -> str:
         plan: the plan.
         lines: its steps as reports show them.
     """
-    figures = f"epsilon = {format_up(plan.budget.epsilon)}, delta = {format_up(plan.budget.delta)}"
+    figures = f"epsilon = {format_given(plan.budget.epsilon)}, delta = {format_given(plan.budget.delta)}"
     slacks = [line.slack for line in lines]
     if None in slacks:
         numerics = "; in exact arithmetic, with a numerical slack that is stated once the dimension is known"
@@ -106,4 +121,5 @@ def _apart(plan: Plan) -> str:
     if not others:
         return ""
     epsilon = accountant(plan.accountant).epsilon(others, plan.budget.delta)
-    return f" (the releases that need no model, without the others, are worst case with epsilon = {format_up(epsilon)})"
+    figure = format_up(epsilon, plan.budget.epsilon)
+    return f" (the releases that need no model, without the others, are worst case with epsilon = {figure})"

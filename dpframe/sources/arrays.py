@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from mmap import ALLOCATIONGRANULARITY, mmap
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpframe import lattice
 from dpframe.errors import DataError
 from dpframe.reading.people import Person, check_dtype
+from dpframe.reading.type_names import type_name
 from dpframe.sources.opened import Cells, Meter, Opened, Raw, check_names, declared, what
 from dpframe.sources.stamps import Stamp
 from dpframe.spec.columns import Category
@@ -39,8 +42,10 @@ def open_array(data: Any, rows: Rows, size: Callable[[int], int]) -> Opened:
     """
     checked = _checked(data, rows)
     columns = checked if isinstance(checked, dict) else {"": checked}
-    mapped = [each.filename for each in columns.values() if isinstance(each, np.memmap) and each.filename is not None]
-    stamps = [Stamp.of(Path(name)) for name in dict.fromkeys(mapped)]
+    maps = [each for each in map(_memory_map, columns.values()) if each is not None]
+    for each in maps:
+        _check_complete(each)
+    stamps = [Stamp.of(Path(name)) for name in dict.fromkeys(each.filename for each in maps) if name is not None]
     # The size of a file is visible to anyone who may list it; that of an array in memory, or of a part of a file, would
     # reveal the number of rows.
     public = all(map(_is_whole_file, columns.values())) or rows.neighbors == "replace"
@@ -57,6 +62,27 @@ def open_array(data: Any, rows: Rows, size: Callable[[int], int]) -> Opened:
                 meter.bytes += sum(cells.nbytes for cells in block.values()) if public else 0
 
     return Opened(read, bytes=sum(cells.nbytes for cells in columns.values()) if public else None, count=count)
+
+
+def _memory_map(cells: Any) -> np.memmap[Any, Any] | None:
+    """The memory map that an array is, or is a view of."""
+    while isinstance(cells, np.ndarray):
+        if isinstance(cells, np.memmap) and isinstance(cells.base, mmap):
+            return cells
+        cells = cells.base
+    return None
+
+
+def _check_complete(cells: np.memmap[Any, Any]) -> None:
+    """Refuse a memory map of a file that has become shorter: reading beyond its end would kill the process."""
+    start = cells.offset - cells.offset % ALLOCATIONGRANULARITY
+    assert isinstance(cells.base, mmap)
+    if cells.base.size() < start + len(cells.base):
+        name = "" if cells.filename is None else f" {Path(cells.filename).name!r}"
+        raise DataError(
+            f"the file{name} is shorter than when it was mapped into memory: it was truncated, or is being written. "
+            "Map a complete copy that nobody writes to."
+        )
 
 
 def _is_whole_file(cells: NDArray[Any]) -> bool:
@@ -81,9 +107,8 @@ def _checked(raw: Any, rows: Rows) -> Raw:
 def check_shape(shape: tuple[Any, ...], rows: Rows) -> None:
     """Refuse an array that does not have the columns of the plan; no message depends on its number of rows."""
     if len(shape) != 2 or shape[1] == 0:
-        raise DataError(
-            f"the array must be two-dimensional with at least one column; it has shape {('rows', *shape[1:])}."
-        )
+        has = "no columns" if len(shape) == 2 else f"{len(shape)} dimensions"
+        raise DataError(f"the array must be two-dimensional with at least one column; it has {has}.")
     if rows.person is not None:
         raise DataError(
             f"an array has no column {rows.person!r} that tells who a row belongs to (person=). Pass a table of named "
@@ -94,6 +119,10 @@ def check_shape(shape: tuple[Any, ...], rows: Rows) -> None:
         raise DataError(
             f"the array does not have the {wanted} columns of the plan."
         )  # its own number would reveal n if it is transposed
+    if shape[1] > lattice.MAX_DIM:
+        raise DataError(
+            f"the array has more than {lattice.MAX_DIM} columns. Its rows are those of people: transpose it?"
+        )
     for column in rows.columns or ():
         if isinstance(column, Category) and column.is_text:
             raise DataError(f"category {column.name!r} has words as levels, which a numeric array cannot hold.")
@@ -104,7 +133,7 @@ def check_numeric(dtype: np.dtype[Any], where: str) -> None:
     if dtype.kind == "c":
         raise DataError(f"{where} holds complex numbers; rows are real.")
     if dtype.kind not in "biuf":
-        raise DataError(f"{where} holds {dtype} values; rows are numbers. Declare words with dp.Category.")
+        raise DataError(f"{where} holds {type_name(dtype)}; rows are numbers. Declare words with dp.Category.")
 
 
 def _checked_columns(table: Any, rows: Rows) -> Cells:
@@ -120,7 +149,9 @@ def _checked_columns(table: Any, rows: Rows) -> Cells:
             check_dtype(values.dtype, column)
         elif isinstance(column, Category) and column.is_text:
             if values.dtype.kind not in "UT":
-                raise DataError(f"category {column.name!r} has words as levels; the column holds {values.dtype}.")
+                raise DataError(
+                    f"category {column.name!r} has words as levels; the column holds {type_name(values.dtype)}."
+                )
         else:
             check_numeric(values.dtype, f"column {column.name!r}")
     if len({len(values) for values in cells.values()}) > 1:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dpframe.errors import DataError
 from dpframe.reading.people import Person, check_type, from_arrow
+from dpframe.reading.type_names import type_name
 from dpframe.sources.opened import Cells, Declared, Meter, Opened, Wanted, attempt, check_names, pyarrow, what
 from dpframe.spec.columns import Category
 
@@ -83,7 +84,7 @@ def check_schema(schema: Any, columns: Declared, where: str = "the table") -> No
     check_names(schema.names, columns, where)
     for column in columns:
         actual = schema.field(column.name).type
-        holds = f"column {column.name!r} of {where} holds {actual}"
+        holds = f"column {column.name!r} of {where} holds {type_name(actual)}"
         _check_type(actual, column, holds)
         if str(actual) in FLOATS:
             continue  # read without conversion

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
-from itertools import islice
-from pathlib import Path
+from itertools import islice, product
+from shlex import quote
 from typing import Any, TextIO
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,16 +19,21 @@ from dpframe.errors import DataError
 from dpframe.reading.people import Person
 from dpframe.reading.process_state import long_csv_cells
 from dpframe.sources.arrow import words_of
+from dpframe.sources.csv_format import CSVFile
 from dpframe.sources.opened import Cells, Declared, Meter, Opened, Wanted, attempt
 from dpframe.sources.stamps import Stamp
 from dpframe.spec.columns import Category
 
 CSV_CELLS = 1 << 15  # Python strings held at a time
+LONGEST_LINE = 1 << 20  # characters of a first line that is tried
 TRUTH_VALUES = {"true": 1.0, "false": 0.0}
+EXCHANGED = str.maketrans(".,", ",.")  # a point in a number with a decimal comma makes it no number
+SEPARATORS, ENCODINGS = (",", ";", "\t", "|"), ("utf-8", "utf-16-le", "utf-16-be", "cp1252")
+"""What a header line is tried with, for advice."""
 
 
-def open_csv(path: Path, columns: Declared, size: int) -> Opened:
-    """Open a CSV file: UTF-8 with commas, a header line, and quotes as in RFC 4180; the plan declares the types.
+def open_csv(file: CSVFile, columns: Declared, size: int) -> Opened:
+    """Open a CSV file: a header line, and quotes as in RFC 4180; the plan declares the types.
 
     A number is what Python's float() reads, and true and false are 1 and 0, in upper or lower case. Any other cell of a
     numeric column is missing, as are all cells of a row that is malformed or has more or fewer cells than the header.
@@ -35,36 +42,35 @@ def open_csv(path: Path, columns: Declared, size: int) -> Opened:
     (Arrow's reader is faster, but such a quote makes it stop, and so does a very long cell; a run may not stop because
     of a cell.)
     """
-
-    path, stamp = path.absolute(), Stamp.of(path)
-    header = attempt(partial(_header, path), f"{path.name!r} cannot be read as CSV")
+    file = attrs.evolve(file, path=file.path.absolute())
+    stamp = Stamp.of(file.path)
+    header = attempt(partial(_header, file), f"{file.path.name!r} cannot be read as CSV")
     for column in columns:
-        if header.count(column.name) != 1:  # the line is not shown: without a header it is a row
-            raise DataError(f"the first line of {path.name!r} must name the column {column.name!r} once, and does not.")
+        if header.count(column.name) != 1:
+            raise DataError(
+                f"the first line of {file.path.name!r} must name the column {column.name!r} once, and does not. "
+                + _advice(file, columns)
+            )
     places = [header.index(column.name) for column in columns]
     unreadable, most = [""] * len(header), min(size, max(CSV_CELLS // len(header), 1))
 
     def read(meter: Meter) -> Iterator[Cells]:
         before = meter.bytes
-        with stamp.unchanged(), long_csv_cells(), _text(path) as file:
-            rows = islice(_records(file), 1, None)
+        with stamp.unchanged(), long_csv_cells(), file.opened() as (text, raw):
+            rows = islice(_records(text, file.separator), 1, None)
             while block := [row if len(row) == len(header) else unreadable for row in islice(rows, most)]:
                 yield {
-                    column.name: _parsed([row[place] for row in block], column)
+                    column.name: _parsed([row[place] for row in block], column, file.decimal)
                     for column, place in zip(columns, places, strict=True)
                 }
-                meter.bytes = before + file.buffer.tell()
+                meter.bytes = before + raw.tell()
 
     return Opened(read, bytes=stamp.bytes)
 
 
-def _text(path: Path) -> TextIO:
-    return path.open(encoding="utf-8-sig", errors="replace", newline="\n")
-
-
-def _records(file: TextIO) -> Iterator[list[str]]:
+def _records(text: TextIO, separator: str) -> Iterator[list[str]]:
     """The header, and then the rows."""
-    reader = csv.reader(map(_without_returns, file))
+    reader = csv.reader(map(_without_returns, text), delimiter=separator)
     yield next(reader, [])
     while True:
         try:
@@ -75,9 +81,45 @@ def _records(file: TextIO) -> Iterator[list[str]]:
             return
 
 
-def _header(path: Path) -> list[str]:
-    with long_csv_cells(), _text(path) as file:
-        return next(_records(file))
+def _header(file: CSVFile) -> list[str]:
+    """The names of the columns: the first line is public, and nothing of the others is looked at."""
+    with long_csv_cells(), file.opened() as (text, _):
+        header = next(_records(text, file.separator))
+    return [header[0].removeprefix("\ufeff"), *header[1:]] if header else header
+
+
+def _first_line(file: CSVFile) -> list[str]:
+    """The cells of the first line, and not of a record that a quote in it may continue."""
+    with file.opened() as (text, _):
+        line = text.readline(LONGEST_LINE).removeprefix("\ufeff")
+    return next(csv.reader([line], delimiter=file.separator), [])
+
+
+def _advice(file: CSVFile, columns: Declared) -> str:
+    """How the first line would name all columns, if there is a way. It is not shown: without a header it is a row."""
+    for encoding, separator in product((file.encoding, *ENCODINGS), (file.separator, *SEPARATORS)):
+        decimal = file.decimal if file.decimal != separator else "."
+        with suppress(Exception):  # what the file is, if it is not that
+            header = _first_line(CSVFile(file.path, separator=separator, decimal=decimal, encoding=encoding))
+            if all(header.count(column.name) == 1 for column in columns):
+                return f"It does if it is read with {_options(file, separator, encoding)}."
+    return (
+        "It is not shown, since it is a row if the file has no header line. Other separators, decimal marks and "
+        "encodings than commas, points and UTF-8 are stated: dp.csv(path, separator=, decimal=, encoding=), or "
+        "--csv-separator, --csv-decimal and --csv-encoding in a shell."
+    )
+
+
+def _options(file: CSVFile, separator: str, encoding: str) -> str:
+    """The options of dp.csv, and of the command, that differ."""
+    options = {}
+    if separator != file.separator:
+        options["separator"] = separator
+    if encoding != file.encoding:
+        options["encoding"] = encoding
+    stated = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    typed = " ".join(f"--csv-{name} {quote(value.replace(chr(9), 'tab'))}" for name, value in options.items())
+    return f"dp.csv(path, {stated}), or {typed} in a shell"
 
 
 def _without_returns(line: str) -> str:
@@ -85,12 +127,14 @@ def _without_returns(line: str) -> str:
     return line if line.find("\r", 0, -2) < 0 else line[:-2].replace("\r", " ") + line[-2:]
 
 
-def _parsed(texts: list[str], column: Wanted) -> NDArray[Any]:
+def _parsed(texts: list[str], column: Wanted, decimal: str = ".") -> NDArray[Any]:
     if isinstance(column, Person):
         return np.array(texts, dtype=object)
     if isinstance(column, Category) and column.is_text:
         codes = {level: code for code, level in enumerate(column.levels)}
         return words_of(np.array([codes.get(text, len(codes)) for text in texts], dtype=np.intp), column)
+    if decimal == ",":
+        texts = [text.translate(EXCHANGED) for text in texts]
     try:
         return np.array(list(map(float, texts)))
     except ValueError:

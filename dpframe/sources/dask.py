@@ -60,17 +60,18 @@ def open_dask(data: Any, rows: Rows, size: Callable[[int], int]) -> Partitions:
         rows: the promise.
         size: gives the most rows in a block, for a number of coordinates.
     """
+    meta: Any = attempt(lambda: getattr(data, "_meta", None), "the Dask collection does not tell its types")
     if is_a(data, "dask.array", "Array"):
-        if not isinstance(data._meta, np.ndarray) or isinstance(data._meta, np.ma.MaskedArray):
-            raise DataError(f"a dask.array of {what(data._meta)} cannot be read; its chunks must be NumPy arrays.")
+        if not isinstance(meta, np.ndarray) or isinstance(meta, np.ma.MaskedArray):
+            raise DataError(f"a dask.array of {what(meta)} cannot be read; its chunks must be NumPy arrays.")
         check_numeric(data.dtype, "the array")
         if data.ndim == 2 and math.isnan(data.shape[1]):
             raise DataError("the number of columns of the dask.array is not known; see its compute_chunk_sizes().")
         check_shape(data.shape, rows)
         rows = rows if rows.dim is not None else rows.bind(int(data.shape[1]))
         return Partitions(data, rows, Partition(rows, size(rows.known_dim), {"": data.dtype}))
-    if is_a(data, "dask.dataframe", "DataFrame") and is_a(data._meta, "pandas", "DataFrame"):
-        columns, meta = declared(rows), data._meta
+    if is_a(data, "dask.dataframe", "DataFrame") and is_a(meta, "pandas", "DataFrame"):
+        columns = declared(rows)
         check_names(meta.columns, columns, "the data frame")
         most = size(rows.known_dim)
         open_pandas(meta, columns, most)

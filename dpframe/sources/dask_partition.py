@@ -9,6 +9,7 @@ import numpy as np
 
 from dpframe.display.redacted import Redacted
 from dpframe.errors import DataError
+from dpframe.reading.type_names import type_name
 from dpframe.sources.arrays import open_array
 from dpframe.sources.frames import must_stay_distinct, open_pandas
 from dpframe.sources.opened import Opened, Wanted, check_names, declared, is_a, what
@@ -40,8 +41,8 @@ class Partition(Redacted):
 
     def _open_array(self, part: Any) -> Opened:
         if not isinstance(part, np.ndarray) or part.dtype != self.types[""]:
-            actual = part.dtype if isinstance(part, np.ndarray) else what(part)
-            raise DataError(f"it holds {actual} instead of {self.types['']}.")
+            actual = type_name(part.dtype) if isinstance(part, np.ndarray) else what(part)
+            raise DataError(f"it holds {actual} instead of {type_name(self.types[''])}.")
         return open_array(part, self.rows, lambda _: self.size)
 
     def _open_frame(self, part: Any) -> Opened:
@@ -53,7 +54,7 @@ class Partition(Redacted):
             actual, expected = part[column.name].dtype, self.types[column.name]
             fits = actual == expected or _may_replace(actual, expected, column) or part[column.name].isna().all()
             if not fits:
-                raise DataError(f"column {column.name!r} holds {actual} instead of {expected}.")
+                raise DataError(f"column {column.name!r} holds {type_name(actual)} instead of {type_name(expected)}.")
         return open_pandas(part, columns, self.size, late=True)
 
     def open_ids(self, index: int, part: Any) -> Opened:

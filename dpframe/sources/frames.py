@@ -14,6 +14,7 @@ import numpy as np
 
 from dpframe.errors import DataError
 from dpframe.reading.people import Person, from_objects
+from dpframe.reading.type_names import type_name
 from dpframe.sources.arrow import check_schema, in_blocks
 from dpframe.sources.csv import number_of
 from dpframe.sources.opened import Declared, Opened, Wanted, attempt, check_names, is_a, pyarrow
@@ -63,9 +64,11 @@ def _from_pandas(series: Any, column: Wanted, late: bool) -> Any:
             return pyarrow().array(words, pyarrow().large_string())
         if late and series.dtype == object:
             return pyarrow().array(np.array([_number(cell) for cell in series], dtype=np.float64))
-        raise DataError(f"column {column.name!r} holds {series.dtype} values; convert it to numbers before the run.")
+        raise DataError(
+            f"column {column.name!r} holds {type_name(series.dtype)}; convert it to numbers before the run."
+        )
     conversion = partial(pyarrow().array, series, from_pandas=True)
-    return attempt(conversion, f"column {column.name!r} holds {series.dtype} values, which Arrow cannot take over")
+    return attempt(conversion, f"column {column.name!r} holds {type_name(series.dtype)}, which Arrow cannot take over")
 
 
 def check_gaps(column: Wanted, dtype: Any) -> None:
@@ -74,8 +77,8 @@ def check_gaps(column: Wanted, dtype: Any) -> None:
     missing or not."""
     if must_stay_distinct(column) and not _keeps_distinct(column, dtype):
         raise DataError(
-            f"column {column.name!r} holds {dtype}. Where one of them is missing, pandas turns integers into floats, "
-            "which do not tell large ones apart. Use nullable integers from the start, or text: "
+            f"column {column.name!r} holds {type_name(dtype)}. Where one of them is missing, pandas turns integers "
+            "into floats, which do not tell large ones apart. Use nullable integers from the start, or text: "
             'dd.read_parquet(..., dtype_backend="pyarrow"), say, or frame.astype({name: "Int64"}) before '
             "dd.from_pandas."
         )
@@ -111,16 +114,17 @@ def open_polars(frame: Any, columns: Declared, size: int) -> Opened:
     """Open a polars frame. A lazy one is evaluated in batches, by the streaming engine, each time it is read."""
     polars, stream = sys.modules["polars"], pyarrow().RecordBatchReader.from_stream
     lazy, ordered = is_a(frame, "polars", "LazyFrame"), any(isinstance(column, Person) for column in columns)
-    check_names(attempt(frame.collect_schema, "the lazy frame has no schema").names(), columns)
+    no_schema = "the lazy frame has no schema"
+    check_names(attempt(frame.collect_schema, no_schema).names(), columns)
 
     def batches(part: Any) -> Any:
         return stream(part.collect_batches(chunk_size=size, maintain_order=ordered) if lazy else part)
 
     by_name = import_module("polars.selectors").by_name  # select() would read some names as patterns
     chosen = frame.select(by_name(*(column.name for column in columns)))
-    empty = polars.DataFrame(schema=chosen.collect_schema())
+    empty = polars.DataFrame(schema=attempt(chosen.collect_schema, no_schema))
     for column in columns:
-        why = f"column {column.name!r} holds {empty.schema[column.name]}, which Arrow cannot take over"
+        why = f"column {column.name!r} holds {type_name(empty.schema[column.name])}, which Arrow cannot take over"
         check_schema(attempt(partial(stream, empty.select(by_name(column.name))), why).schema, (column,))
     if lazy:
         attempt(lambda: batches(empty.lazy()), "a lazy frame needs polars 1.38 or newer, or pass frame.collect()")

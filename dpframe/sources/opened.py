@@ -80,9 +80,26 @@ def check_names(names: Iterable[Any], columns: Declared, where: str = "the table
     counts = Counter(iter(names))  # iter: Counter would take a mapping for counts
     for column in columns:
         if column.name not in counts:
-            raise DataError(f"{where} has no column {column.name!r}; it has: {', '.join(map(str, counts))}.")
+            raise DataError(_absent(column.name, counts, columns, where))
         if counts[column.name] > 1:
             raise DataError(f"{where} has more than one column {column.name!r}; names must differ.")
+
+
+def _absent(name: str, names: Iterable[Any], columns: Declared, where: str) -> str:
+    """The message for an absent column. It has names of the plan only: if a file has no header line, those that a
+    library gives to its columns are cells."""
+    known = set(names)
+    present = ", ".join(repr(column.name) for column in columns if column.name in known) or "none"
+    alike = any(isinstance(each, str) and _folded(each) == _folded(name) for each in known)
+    hint = f" It has {name!r} but for upper and lower case, or spaces around it." if alike else ""
+    return (
+        f"{where} has no column {name!r}; of the plan's columns it has: {present}.{hint} Other names are not shown, "
+        "since they are cells if the file has no header line."
+    )
+
+
+def _folded(name: str) -> str:
+    return name.strip().casefold()
 
 
 def is_a(data: Any, module: str, *names: str) -> bool:
@@ -108,6 +125,14 @@ def attempt(work: Callable[[], T], why: str) -> T:
     """Call another library, and raise our own error if it fails: its message and its traceback may hold a cell."""
     try:
         return work()
-    except Exception as error:
+    except BaseException as error:
+        if not (isinstance(error, Exception) or is_panic(error)):
+            raise
         failure = DataError(f"{why} ({type(error).__name__}).")
     raise failure
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether this is the failure of a library in Rust, such as polars: no Exception, though it is not a request to
+    stop."""
+    return type(error).__module__ == "pyo3_runtime"

@@ -1,4 +1,8 @@
-"""Parquet files, directories of them, and Arrow datasets."""
+"""Parquet files, directories of them, and Arrow datasets.
+
+Messages number the files of a directory or a dataset, in the order of their paths or of ``dataset.files``, and do not
+name them: if there is one file for each person, say, names are cells.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +23,10 @@ READ_BUFFER = 1 << 18  # bytes of a column read at a time; Arrow would hold whol
 
 def open_parquet(path: Path, columns: Declared, size: int) -> Opened:
     """Open a file, or all files of a directory. Page checksums are verified if the file has them."""
-    files = sorted(_files_of(path, set())) if path.is_dir() else [path]
-    if not files:
-        raise DataError(f"the directory {path.name!r} holds no Parquet files.")
-    stamps, count = {file.absolute(): Stamp.of(file) for file in files}, 0
+    stamps, count = _stamped(path), 0
     for file, stamp in stamps.items():
         with _parquet_file(file, stamp.name) as opened:
-            check_schema(opened.schema_arrow, columns, f"{stamp.name!r}")
+            check_schema(opened.schema_arrow, columns, stamp.name)
             count += opened.metadata.num_rows
     names = [column.name for column in columns]
 
@@ -39,37 +40,41 @@ def open_parquet(path: Path, columns: Declared, size: int) -> Opened:
     return in_blocks(batches, columns, size, total=total, count=count)
 
 
-def _files_of(top: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
+def _stamped(path: Path) -> dict[Path, Stamp]:
+    """The files at a path, in order, each with its stamp."""
+    if not path.is_dir():
+        return {path.absolute(): Stamp.of(path)}
+    directory = f"the directory {path.name!r}"
+    files = sorted(_files_of(path, directory, set()))
+    if not files:
+        raise DataError(f"{directory} holds no Parquet files.")
+    names = (f"file {number} of {len(files)} in {directory}, sorted by path," for number, _ in enumerate(files, 1))
+    return {file.absolute(): Stamp.of(file, name) for file, name in zip(files, names, strict=True)}
+
+
+def _files_of(path: Path, directory: str, seen: set[tuple[int, int]]) -> Iterator[Path]:
     """The files of a directory and its subdirectories, following links.
 
     Names that begin with a dot or an underscore are metadata, and left out. A file whose status cannot be read is
     refused, since its rows would be missing, and so is one that appears twice, since its rows would count twice.
     """
-    _check_once(top, seen)
-    for path in attempt(lambda: list(top.iterdir()), _unreadable(top)):
-        if path.name.startswith((".", "_")):
-            continue
-        if attempt(path.is_dir, _unreadable(path)):
-            yield from _files_of(path, seen)
-        elif path.is_file():
-            _check_once(path, seen)
-            yield path
-        else:
-            raise DataError(f"{path.name!r}, in the directory of Parquet files, is no file, or a link to none.")
-
-
-def _check_once(path: Path, seen: set[tuple[int, int]]) -> None:
-    """Refuse a file or directory that was seen before."""
-    status = attempt(path.stat, _unreadable(path))
+    unreadable = f"a file or directory in {directory} cannot be looked at"
+    status = attempt(path.stat, unreadable)
     if (place := (status.st_dev, status.st_ino)) in seen:
-        raise DataError(
-            f"{path.name!r}, in the directory of Parquet files, is a link to what is in it too: rows would count twice."
-        )
+        raise DataError(f"a link in {directory} leads to what is in it too: rows would count twice.")
     seen.add(place)
-
-
-def _unreadable(path: Path) -> str:
-    return f"{path.name!r}, in the directory of Parquet files, cannot be looked at"
+    if not attempt(path.is_dir, unreadable):
+        yield path
+        return
+    for inner in attempt(lambda: list(path.iterdir()), unreadable):
+        if inner.name.startswith((".", "_")):
+            continue
+        if not (attempt(inner.is_dir, unreadable) or inner.is_file()):
+            raise DataError(
+                f"{directory} holds something that is no file, or a link to none: find -L DIR ! -type f ! -type d "
+                "lists it."
+            )
+        yield from _files_of(inner, directory, seen)
 
 
 def _parquet_file(source: Any, name: str) -> Any:
@@ -77,7 +82,7 @@ def _parquet_file(source: Any, name: str) -> Any:
     opening = partial(import_module("pyarrow.parquet").ParquetFile, source, **how)
     return attempt(
         opening,
-        f"{name!r} cannot be read as a Parquet file; of others only CSV is read by its path, with the ending .csv",
+        f"{name} cannot be read as a Parquet file; of others only CSV is read by its path, with the ending .csv",
     )
 
 
@@ -99,21 +104,21 @@ def open_dataset(dataset: Any, columns: Declared, size: int) -> Opened:
     fragments = attempt(lambda: list(dataset.get_fragments()), why)
     if not fragments:
         check_schema(dataset.schema, columns, "the dataset")
-    stamps = [_stamp(fragment) for fragment in fragments]
-    for fragment, stamp in zip(fragments, stamps, strict=True):
-        name = "part of the dataset" if stamp is None else stamp.name
+    parts = [f"part {number} of {len(fragments)} of the dataset" for number, _ in enumerate(fragments, 1)]
+    stamps = [_stamp(fragment, part) for fragment, part in zip(fragments, parts, strict=True)]
+    for fragment, part in zip(fragments, parts, strict=True):
         if getattr(getattr(fragment, "format", None), "default_extname", "") in ("csv", "json"):
-            raise DataError(f"{name!r} is text, whose types Arrow guesses from its cells; pass the path of a CSV file.")
-        schema = attempt(partial(getattr, fragment, "physical_schema"), f"the schema of {name!r} cannot be read")
-        check_schema(schema, columns, f"{name!r}")
+            raise DataError(f"{part} is text, whose types Arrow guesses from its cells; pass the path of a CSV file.")
+        schema = attempt(partial(getattr, fragment, "physical_schema"), f"the schema of {part} cannot be read")
+        check_schema(schema, columns, part)
     names = [column.name for column in columns]
 
     def batches(meter: Meter) -> Iterator[Any]:
-        for fragment, stamp in zip(fragments, stamps, strict=True):
+        for fragment, stamp, part in zip(fragments, stamps, parts, strict=True):
             with nullcontext() if stamp is None else stamp.unchanged():
                 if hasattr(fragment, "row_groups"):
                     groups = [group.id for group in fragment.row_groups]
-                    with fragment.open() as opened, _parquet_file(opened, Path(fragment.path).name) as file:
+                    with fragment.open() as opened, _parquet_file(opened, part) as file:
                         stream = file.iter_batches(size, row_groups=groups, columns=names)
                         yield from _metered(stream, sum(g.num_rows for g in fragment.row_groups), stamp, meter)
                 else:
@@ -125,7 +130,7 @@ def open_dataset(dataset: Any, columns: Declared, size: int) -> Opened:
     return in_blocks(batches, columns, size, total=sum(known) if len(known) == len(stamps) else None)
 
 
-def _stamp(fragment: Any) -> Stamp | None:
+def _stamp(fragment: Any, name: str) -> Stamp | None:
     """The stamp of a file of a dataset; None for a fragment in memory."""
     path, store = getattr(fragment, "path", None), getattr(fragment, "filesystem", None)
-    return None if path is None or store is None else Stamp.of_store(store, path)
+    return None if path is None or store is None else Stamp.of_store(store, path, name)

@@ -46,7 +46,7 @@ def query(sql: str, database: Any = None) -> Query:
     Query(sql='select age from people where year = 2025')
     """
     if not isinstance(sql, str) or not sql.strip():
-        raise PlanError(f"query() needs a SELECT as text; got {sql!r}.")
+        raise PlanError(f"query() needs a SELECT as text; got {what(sql)}.")
     if not (database is None or isinstance(database, str | os.PathLike) or is_a(database, *CONNECTION)):
         raise PlanError(
             f"query(database=) must be the path of a DuckDB database or a connection of DuckDB, which can attach other "

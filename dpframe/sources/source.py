@@ -142,7 +142,7 @@ def _bound(rows: Rows, chunks: Iterable[Any]) -> Rows:
     """The promise, bound to the number of columns of the chunks."""
     widths = {chunk.shape[1] for chunk in chunks if isinstance(chunk, np.ndarray) and chunk.ndim == 2}
     if rows.dim is None and len(widths) > 1:
-        raise DataError(f"the chunks have different numbers of columns: {sorted(widths)}. They must agree.")
+        raise DataError("the chunks have different numbers of columns. They must agree.")
     return rows.bind(widths.pop()) if rows.dim is None and widths else rows
 
 

@@ -22,7 +22,7 @@ class Stamp:
     opened, is not detected.
 
     Args:
-        name: the name of the file in messages.
+        name: what messages call the file.
         state: its size, time of modification and identity; None if it does not exist.
         look: returns its current state.
     """
@@ -32,14 +32,14 @@ class Stamp:
     _look: Callable[[], tuple[Any, ...] | None] = attrs.field(alias="look")
 
     @classmethod
-    def of(cls, path: Path) -> Stamp:
+    def of(cls, path: Path, name: str | None = None) -> Stamp:
         """The stamp of a local file."""
-        return cls._taken(path.name, partial(_status, path.absolute()))
+        return cls._taken(name or f"the file {path.name!r}", partial(_status, path.absolute()))
 
     @classmethod
-    def of_store(cls, store: Any, path: str) -> Stamp:
+    def of_store(cls, store: Any, path: str, name: str) -> Stamp:
         """The stamp of a file in an Arrow file system, local or remote."""
-        return cls._taken(Path(path).name, partial(_information, store, path))
+        return cls._taken(name, partial(_information, store, path))
 
     @classmethod
     def _taken(cls, name: str, look: Callable[[], tuple[Any, ...] | None]) -> Stamp:
@@ -55,7 +55,7 @@ class Stamp:
         if (now := self._look()) != self.state:
             happened = "is gone" if now is None else "was changed or replaced"
             raise DataError(
-                f"the file {self.name!r} {happened} after its schema was checked. The data of a run must stand still: "
+                f"{self.name} {happened} after its schema was checked. The data of a run must stand still: "
                 "take a copy that nobody writes to."
             )
 

@@ -8,12 +8,12 @@ import attrs
 
 from dpframe import validators
 from dpframe.losses import ModelBased, PrivacyLoss
-from dpframe.rounding import format_up
+from dpframe.rounding import format_given, format_up
 
 LARGEST = 1e6  # a larger epsilon protects nobody
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class Budget:
     """An (epsilon, delta) guarantee: the limit that a plan is given, or what its releases spend.
 
@@ -23,6 +23,8 @@ class Budget:
 
     >>> Budget(epsilon=1.0, delta=1e-6)
     Budget(epsilon=1.0, delta=1e-06)
+    >>> Budget(1.0, 1e-6) == Budget(epsilon=1.0, delta=1e-6)
+    True
     """
 
     epsilon: float = attrs.field(
@@ -33,7 +35,21 @@ class Budget:
     )
 
     def __str__(self) -> str:
-        return f"epsilon={format_up(self.epsilon)}, delta={format_up(self.delta)}"
+        return self._text(format_up(self.epsilon))
+
+    def within(self, limit: Budget) -> str:
+        """The text of what was spent of a limit: epsilon rounded up, but not above the limit where it is within it.
+
+        Args:
+            limit: the budget that was given.
+
+        >>> Budget(epsilon=0.99999999999).within(Budget(epsilon=1.0))
+        'epsilon=1, delta=0'
+        """
+        return self._text(format_up(self.epsilon, limit.epsilon))
+
+    def _text(self, epsilon: str) -> str:
+        return f"epsilon={epsilon}, delta={format_given(self.delta)}"
 
 
 NOT_WORST_CASE = "not a worst-case guarantee"
@@ -65,8 +81,8 @@ class ModelBudget(Budget):
     def _terms(self) -> str:
         return f"{self.model}, except with probability {self.failure}"
 
-    def __str__(self) -> str:
-        return f"{Budget.__str__(self)} under the model {self._terms}: {NOT_WORST_CASE}"
+    def _text(self, epsilon: str) -> str:
+        return f"{Budget._text(self, epsilon)} under the model {self._terms}: {NOT_WORST_CASE}"
 
 
 def spent_by(losses: Iterable[PrivacyLoss], *, epsilon: float, delta: float) -> Budget:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpframe import validators
 from dpframe.errors import PlanError
 from dpframe.lattice import FloatArray
+from dpframe.rounding import format_given
 
 
 @attrs.frozen
@@ -45,12 +46,16 @@ class Column:
 
     def __attrs_post_init__(self) -> None:
         if not self.low < self.high:
-            raise PlanError(f"column {self.name!r} must have low < high; got low={self.low:g}, high={self.high:g}.")
+            raise PlanError(
+                f"column {self.name!r} must have low < high; got low={format_given(self.low)}, "
+                f"high={format_given(self.high)}."
+            )
         if not (math.isfinite(self.high - self.low) and self.half_width > 0.0 and math.isfinite(self.rate)):
             raise PlanError(f"column {self.name!r} has a range that is too wide or too narrow for 64-bit numbers.")
         if self.missing is not None and not self.low <= self.missing <= self.high:
             raise PlanError(
-                f"column {self.name!r}: missing={self.missing:g} must lie in its range [{self.low:g}, {self.high:g}]."
+                f"column {self.name!r}: missing={format_given(self.missing)} must lie in its range "
+                f"[{format_given(self.low)}, {format_given(self.high)}]."
             )
 
     @property
@@ -73,14 +78,30 @@ class Column:
         """The name of its one coordinate."""
         return (self.name,)
 
-    def map(self, cells: NDArray[Any]) -> FloatArray:
-        """Cells on [-1, 1], (rows, 1); NaN where a cell is missing and has no public value."""
+    def affine(self, shift: float = 0.0, rate: float = 1.0) -> tuple[float, float]:
+        """(middle, rate) with which a cell x is mapped to (x − middle) · rate.
+
+        Args:
+            shift: the coordinate that is mapped to 0, from -1 to 1.
+            rate: the factor by which coordinates about it are multiplied.
+        """
+        return self.middle + self.half_width * shift, self.rate * rate
+
+    def map(self, cells: NDArray[Any], shift: float = 0.0, rate: float = 1.0) -> FloatArray:
+        """Cells on [-1, 1], (rows, 1), about a coordinate; NaN where a cell is missing and has no public value.
+
+        Args:
+            cells: the cells of the column.
+            shift: the coordinate that is mapped to 0.
+            rate: the factor by which coordinates about it are multiplied.
+        """
         with np.errstate(over="ignore"):
             values = np.asarray(cells, dtype=np.float64)
         fill = math.nan if self.missing is None else self.missing
         values = np.where(np.isfinite(values), values, fill)
-        mapped = (np.clip(values, self.low, self.high) - self.middle) * self.rate
-        return np.clip(mapped, -1.0, 1.0)[:, None]
+        middle, per_unit = self.affine(shift, rate)
+        mapped = (np.clip(values, self.low, self.high) - middle) * per_unit
+        return (np.clip(mapped, -1.0, 1.0) if (shift, rate) == (0.0, 1.0) else mapped)[:, None]
 
 
 @attrs.frozen
@@ -124,8 +145,14 @@ class Category:
         """Whether the levels are words."""
         return isinstance(self.levels[0], str)
 
-    def map(self, cells: NDArray[Any]) -> FloatArray:
-        """One 0/1 coordinate per level, (rows, levels); NaN where a cell is unknown and has no public value."""
+    def map(self, cells: NDArray[Any], shift: float | FloatArray = 0.0, rate: float | FloatArray = 1.0) -> FloatArray:
+        """One 0/1 coordinate per level, (rows, levels); NaN where a cell is unknown and has no public value.
+
+        Args:
+            cells: the cells of the column.
+            shift: for each level, what is subtracted from its coordinate.
+            rate: for each level, the factor by which the difference is multiplied.
+        """
         if cells.dtype.kind in "fb":  # compare with numeric levels in float64, whatever the precision of the column
             with np.errstate(over="ignore"):
                 cells = cells.astype(np.float64)
@@ -133,4 +160,6 @@ class Category:
         unknown = indicators.sum(axis=1) != 1.0  # two ones would make the row longer than its bound
         fill = math.nan if self.missing is None else [float(level == self.missing) for level in self.levels]
         indicators[unknown] = fill
+        indicators -= shift
+        indicators *= rate
         return indicators

@@ -53,6 +53,12 @@ def input(*kinds: type[Kind], **field: Any) -> Any:
     return attrs.field(converter=convert, metadata={_INPUT: kinds}, **field)
 
 
+def input_kinds(field: attrs.Attribute[Any]) -> tuple[type[Kind], ...]:
+    """The kinds that a field takes; none if it was not declared by `input`."""
+    kinds: tuple[type[Kind], ...] = field.metadata.get(_INPUT, ())
+    return kinds
+
+
 def inputs(owner: Any) -> Iterator[tuple[str, tuple[type[Kind], ...], Any]]:
     """The declared inputs of a mechanism, statistic or post-processor: (field, kinds, value)."""
     for field in attrs.fields(type(owner)):

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import attrs
+import numpy as np
 
 from dpframe import lattice, validators
 from dpframe.errors import PlanError
 from dpframe.kinds import Axes, Kind
+from dpframe.lattice import FloatArray
+from dpframe.spec import placement
 from dpframe.spec.columns import Category, Column
+from dpframe.spec.placement import Numbers, Placement
 from dpframe.spec.refs import Ref
 
 NEIGHBORS = ("add-remove", "replace")
 MAX_CONTRIBUTIONS = 1 << 20
-NORM_LIMIT = 1e140  # squares of lattice steps must stay in float64
 
 
-def _usable_norm(norm: Any) -> bool:
-    return validators.is_real(norm) and 1 / NORM_LIMIT <= norm <= NORM_LIMIT
-
-
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class Rows:
     """The public promise about the data, from which every sensitivity follows.
 
@@ -42,6 +40,11 @@ class Rows:
             the order of the source; others, and rows without an id, contribute nothing. Without ``person``,
             ``contributions`` is a promise.
         dim: the number of coordinates, needed only if neither columns nor the source determine it.
+        about: the point about which mapped rows are taken, one number from -1 to 1 per coordinate; the middle of the
+            ranges by default. ``dp.ref("center")`` takes the released mean of an earlier step. Then the norm bounds the
+            distance of a row from that point.
+        scale: numbers by which the coordinates about that point are divided; ``dp.ref("scale")`` takes a released
+            vector. Results are in the scaled coordinates, and ``to-units`` maps them back.
 
     >>> Rows(norm=1.0, neighbors="add-remove").length
     1.0
@@ -54,6 +57,14 @@ class Rows:
     contributions: int = attrs.field(default=1, validator=validators.positive_int)
     person: str | None = attrs.field(default=None, validator=attrs.validators.optional(validators.text))
     dim: int | None = attrs.field(default=None, validator=attrs.validators.optional(validators.positive_int))
+    about: Numbers | Ref | None = attrs.field(default=None, converter=placement.as_numbers)
+    scale: Numbers | Ref | None = attrs.field(default=None, converter=placement.as_numbers)
+
+    def __repr__(self) -> str:
+        """All fields, but about and scale only where they are given: recorded hashes of plans rest on this text."""
+        fields = {field.name: getattr(self, field.name) for field in attrs.fields(Rows)}
+        shown = {name: each for name, each in fields.items() if each is not None or name not in ("about", "scale")}
+        return f"Rows({', '.join(f'{name}={each!r}' for name, each in shown.items())})"
 
     def __attrs_post_init__(self) -> None:
         if self.neighbors not in NEIGHBORS:
@@ -66,11 +77,10 @@ class Rows:
             raise PlanError(
                 "Rows needs a public bound: norm=, the largest length of a row, or columns= with public ranges."
             )
-        if not (self.norm is None or isinstance(self.norm, Ref) or _usable_norm(self.norm)):
-            allowed = f"a finite number between {1 / NORM_LIMIT:g} and {NORM_LIMIT:g}"
-            raise validators.refuse(self, "norm", allowed, self.norm)
+        placement.check_parts(self)
         if self.columns is not None:
             self._check_columns(self.columns)
+        self._check_placement()
         if self.person is not None:
             self._check_person(self.person)
         if self.contributions > MAX_CONTRIBUTIONS:
@@ -93,6 +103,17 @@ class Rows:
             raise PlanError(f"Rows.dim is {self.dim}, but its columns make {width} coordinates; leave dim out.")
         object.__setattr__(self, "dim", width)
 
+    def _check_placement(self) -> None:
+        for name in ("about", "scale"):
+            value = getattr(self, name)
+            if value is not None and self.columns is None:
+                raise PlanError(
+                    f"Rows.{name} is in coordinates from -1 to 1, so it needs public ranges: columns=[...]. Arrays are "
+                    "matched to columns by position."
+                )
+            if isinstance(value, tuple) and len(value) != self.dim:
+                raise PlanError(f"Rows.{name} has {len(value)} numbers, but the columns make {self.dim} coordinates.")
+
     def _check_person(self, person: str) -> None:
         if self.columns is None:
             raise PlanError(
@@ -113,7 +134,42 @@ class Rows:
         if self.norm is not None:
             return self.norm
         assert self.columns is not None  # by the check at construction
+        if self.is_placed:
+            return self._longest()
         return math.sqrt(len(self.columns))  # each column contributes at most 1, numeric or one-hot
+
+    def _longest(self) -> float:
+        """The largest distance of a mapped row from the center, in scaled coordinates."""
+        shift, rate = self.affine
+        squares, at = 0.0, 0
+        for column in self.columns or ():
+            here = slice(at, at := at + len(column.labels))
+            zero, one = (shift[here] * rate[here]) ** 2, ((1.0 - shift[here]) * rate[here]) ** 2
+            if isinstance(column, Column):
+                squares += float(np.maximum(((-1.0 - shift[here]) * rate[here]) ** 2, one)[0])
+            else:
+                squares += float(zero.sum() + (one - zero).max())  # one level is 1, all others are 0
+        return max(math.sqrt(squares), 1 / placement.NORM_LIMIT)  # it is 0 for a category of one level about 1
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether rows are taken about a center or divided by scales."""
+        return self.about is not None or self.scale is not None
+
+    @property
+    def affine(self) -> tuple[FloatArray, FloatArray]:
+        """The placed coordinate of a mapped one x is (x − shift) · rate: (shift, rate), one number per coordinate."""
+        for name in ("about", "scale"):
+            if isinstance(value := getattr(self, name), Ref):
+                raise PlanError(f"Rows.{name} is the result of step {value.name!r}, which is known only during a run.")
+        shift = np.zeros(self.known_dim) if self.about is None else np.array(self.about)
+        rate = np.ones(self.known_dim) if self.scale is None else 1.0 / np.array(self.scale)
+        return shift, rate
+
+    @property
+    def unplaced(self) -> Rows:
+        """The promise about mapped rows: without a center, scales, and the norm that is measured from the center."""
+        return attrs.evolve(self, about=None, scale=None, norm=None) if self.is_placed else self
 
     @property
     def known_dim(self) -> int:
@@ -147,23 +203,32 @@ class Rows:
         if self.columns is None:
             return None
         axes = Axes.empty()
+        shift, rate = self.affine
         for column in self.columns:
             for label in column.labels:
+                at = len(axes.labels)
                 if isinstance(column, Column):
-                    axes = axes.with_axis(label, column.half_width, column.middle, column.unit)
+                    middle, per_unit = column.affine(shift[at], rate[at])
+                    axes = axes.with_axis(
+                        label, 1 / per_unit if self.is_placed else column.half_width, middle, column.unit
+                    )
                 else:
-                    axes = axes.with_axis(label, 1.0, 0.0)
+                    axes = axes.with_axis(label, 1 / rate[at], shift[at])
         return axes
 
     @property
-    def released_norm(self) -> str | None:
-        """The name of the step that releases the norm, or None."""
-        return self.norm.name if isinstance(self.norm, Ref) else None
+    def released(self) -> dict[str, str]:
+        """The steps that release its norm, center and scales, by field; empty where all of them are public."""
+        return placement.references(self)
 
-    def with_released_norm(self, values: Mapping[str, Kind]) -> Rows:
-        """The same promise with the released norm, if it is among the values."""
-        name = self.released_norm
-        return self if name is None or name not in values else attrs.evolve(self, norm=float(values[name].array))
+    def with_released(self, values: Mapping[str, Kind]) -> Rows:
+        """The same promise with the parts of it that are among the released values."""
+        known = placement.released(self, values)
+        return attrs.evolve(self, **known) if known else self
+
+    def placed(self, place: Placement | None) -> Rows:
+        """The promise as one step sees it."""
+        return self if place is None else attrs.evolve(self, **place.given)
 
     def bind(self, dim: int) -> Rows:
         """The same promise for rows of a known dimension."""

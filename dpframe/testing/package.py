@@ -10,7 +10,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from typing import Any
 
-from dpframe.registry import ENTRY_POINTS
+from dpframe.discovery import ENTRY_POINTS
 from dpframe.testing.checks import ROLES, Failed, NotRun, check
 
 HEAVY = (

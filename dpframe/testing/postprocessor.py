@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import attrs
+import numpy as np
 
-from dpframe.errors import PlanError
+from dpframe.errors import PlanError, described
 from dpframe.interfaces import PostProcessor
 from dpframe.kinds import Kind
 from dpframe.reading.private_data import PrivateData
+from dpframe.run.made_up import NOISE, NOTHING, made_up
 from dpframe.spec.refs import check_kinds, inputs
 from dpframe.spec.rows import Rows
-from dpframe.testing.checks import Failed, check, refusals_are_not_run
+from dpframe.testing.checks import Failed, NotRun, check, refusals_are_not_run
 from dpframe.testing.instruments import twice
 from dpframe.testing.subjects import check_shape
 
@@ -50,6 +53,31 @@ def kind_honored(stage: PostProcessorStage) -> None:
     if not isinstance(value, expected):
         raise Failed(f"it returns a {type(value).__name__} instead of {expected.title}")
     check_shape(value, stage.subject.output_shape(Rows(norm=1.0, neighbors="replace")))
+
+
+@check("postprocessor")
+def survives_noise(stage: PostProcessorStage) -> str:
+    """It does not fail where its inputs are noise alone, or zero: negative eigenvalues, no variance, no rows."""
+    with refusals_are_not_run("apply() fails, as kind-honored reports"):
+        stage.subject.apply()
+    replaced: set[str] = set()
+    for imagined in (NOISE, NOTHING):
+        made = {
+            name: made_up(type(value), value.array.shape, imagined, axes=value.axes)
+            for name, _, value in inputs(stage.subject)
+            if value is not None
+        }
+        noisy: dict[str, Any] = {name: value for name, value in made.items() if value is not None}
+        replaced |= set(noisy)
+        try:
+            with np.errstate(all="ignore"):
+                attrs.evolve(stage.subject, **noisy).apply()  # type: ignore[misc]
+        except Exception as error:
+            words = described(error)
+            raise Failed(f"it fails where {', '.join(noisy)} holds nothing but noise, or zeros: {words}") from error
+    if not replaced:
+        raise NotRun("none of its inputs is of a kind that can be made up")
+    return f"noise and zeros in: {', '.join(sorted(replaced))}"
 
 
 @check("postprocessor")

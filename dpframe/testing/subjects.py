@@ -44,7 +44,8 @@ NORM, DIM, CONTRIBUTIONS = 1.7, 3, 3  # the three numbers and their squares all 
 def promises(subject: Mechanism | Statistic, rows: Rows | None) -> list[Rows]:
     """The promises to check a subject under, for both relations: the one given or the defaults, if it accepts them.
 
-    The defaults are plain rows, rows with a constant coordinate, rows of one coordinate, and columns with a category.
+    The defaults are plain rows, rows with a constant coordinate, rows of one coordinate, and columns with a category,
+    about the middle of their ranges and about another point.
     """
     columns = [Column("a", -3.0, 5.0), Category("b", ["x", "y"])]
     ours: list[dict[str, Any]] = [
@@ -52,6 +53,7 @@ def promises(subject: Mechanism | Statistic, rows: Rows | None) -> list[Rows]:
         {"norm": NORM, "dim": DIM, "center": True},
         {"norm": NORM, "dim": 1},
         {"columns": columns},
+        {"columns": columns, "about": (0.5, 0.0, 1.0), "scale": (0.5, 1.0, 2.0), "norm": 0.9},
     ]
     bases = [Rows(neighbors="replace", contributions=CONTRIBUTIONS, **each) for each in ours]
     if rows is not None:
@@ -153,8 +155,9 @@ class StatisticStage:
 
     def parts(self, rows: Rows, values: FloatArray) -> Parts:
         """The parts of these rows, as one chunk."""
+        seen = rows.unplaced if self.subject.sees == "mapped" else rows
         with np.errstate(all="ignore"):
-            return self.subject.partial(Chunk(rows, coordinates(rows, cells(rows, values))))
+            return self.subject.partial(Chunk(seen, coordinates(seen, cells(seen, values))))
 
 
 def read(plan: Plan, data: Any) -> PrivateData:
@@ -197,7 +200,7 @@ def pairs(rows: Rows) -> list[Pair]:
 
 def some_rows(rows: Rows) -> FloatArray:
     """Rows of all lengths and directions, from none to far beyond the norm, and on the edge of the lattice."""
-    dim, length = rows.known_dim, 1.0 if rows.released_norm else rows.length
+    dim, length = rows.known_dim, 1.0 if rows.released else rows.length
     random = np.random.default_rng(20)  # synthetic data: the seed need not be secret
     directions = [
         *np.eye(dim),

@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from dpframe import registry
+from dpframe import discovery
 from dpframe.errors import PlanError
 from dpframe.interfaces import Mechanism
 from dpframe.spec.refs import inputs
@@ -16,7 +16,7 @@ NONSENSE = (float("nan"), object(), b"bytes")
 
 
 def _role(subject: Any) -> str:
-    return next(role for role, bases in registry.ROLES.items() if isinstance(subject, bases))
+    return next(role for role, bases in discovery.ROLES.items() if isinstance(subject, bases))
 
 
 def _free_fields(subject: Any) -> list[str]:
@@ -33,7 +33,7 @@ def _arguments(subject: Any) -> dict[str, Any]:
 def frozen_value(stage: Any) -> None:
     """It is a valid frozen attrs class; instances with the same parameters are equal and have the same hash."""
     subject = stage.subject
-    registry.checked_class(_role(subject), type(subject))
+    discovery.checked_class(_role(subject), type(subject))
     twin = type(subject)(**_arguments(subject))
     if subject != twin or hash(subject) != hash(twin):
         raise Failed(

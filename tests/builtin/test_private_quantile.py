@@ -146,7 +146,7 @@ def test_column_quantiles_are_in_the_columns_units() -> None:
     ("parameters", "match"),
     [
         ({"quantile": 0.0, "high": 1.0}, "quantile must be a finite number above 0 and below 1"),
-        ({"quantile": 1e-9, "high": 1.0}, "quantile must be a multiple of 1/1000000"),
+        ({"quantile": 1e-9, "high": 1.0}, "quantile must be more than 5e-07 away from 0 and 1"),
         ({"quantile": 0.5, "high": -1.0}, "needs 1e-140 <= low < high"),
         ({"quantile": 0.5, "high": 1.0, "low": 2.0}, "needs 1e-140 <= low < high"),
         ({"quantile": 0.5, "high": 1e200}, "needs 1e-140 <= low < high"),
@@ -189,3 +189,16 @@ def test_the_density_is_that_of_the_choice() -> None:
     logs = [mechanism.log_density(dp.Scalar(point), data, 0.8) for point in mechanism.grid]
     costs = [abs(0.75 * below - 0.25 * (10 - below)) for below in (3, 3, 5, 6)]
     assert [-0.8 * cost / 2 for cost in costs] == pytest.approx(logs)
+
+
+@pytest.mark.parametrize("quantile", [6e-7, 1e-6, 0.1234567891, 1 - 6e-7])
+def test_quantiles_need_not_be_multiples_of_a_millionth(quantile: float) -> None:
+    found = PrivateQuantile(quantile=quantile, high=1.0)._fraction
+    assert 0 < found < 1
+    assert abs(float(found) - quantile) <= 5e-7
+
+
+@pytest.mark.parametrize("quantile", [4.9e-7, 1 - 4.9e-7])
+def test_quantiles_that_would_be_rounded_to_an_end_are_refused(quantile: float) -> None:
+    with pytest.raises(dp.PlanError, match="more than 5e-07 away from 0 and 1, since it is rounded"):
+        PrivateQuantile(quantile=quantile, high=1.0)

@@ -10,6 +10,8 @@ import pytest
 
 import dpframe as dp
 from dpframe.cli import main as cli
+from dpframe.ledger import chain
+from dpframe.ledger.account import Account
 from tests.support.ledgers import DATA, NAME, plan
 from tests.support.mechanisms import Failing, registered
 
@@ -130,3 +132,85 @@ def test_a_key_without_a_ledger_runs_nothing(capsys: pytest.CaptureFixture[str])
     code, _, err = dpframe("run", "plan.toml", "rows.npy", "--key-file", "key", capsys=capsys)
     assert 1 == code
     assert "no --ledger is given. Nothing was charged, read or drawn." in err
+
+
+def test_a_note_is_recorded_and_a_plan_that_was_run_before_is_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DPFRAME_USER", "alice")
+    plan(0.5).dump("plan.toml")
+    dpframe(*CREATE, "--neighbors", "add-remove", capsys=capsys)
+    run = ("run", "plan.toml", "rows.npy", "--ledger", "budget.db", "--dataset", NAME)
+    code, out, _ = dpframe(*run, "-o", "first", "--note", "for\nthe report", capsys=capsys)
+    assert 0 == code
+    assert "the same plan" not in out
+    code, out, _ = dpframe(*run, "-o", "second", capsys=capsys)
+    assert 0 == code
+    assert "The same plan was charged to this data set before, last in entry 3" in " ".join(out.split())
+    code, out, _ = dpframe("ledger", "history", "budget.db", capsys=capsys)
+    assert "by alice: for the report" in " ".join(out.split())
+    code, _, err = dpframe("run", "plan.toml", "rows.npy", "-o", "third", "--note", "x", capsys=capsys)
+    assert 1 == code
+    assert "a note is recorded there. Nothing was charged." in err
+
+
+def test_an_outcome_is_recorded_later_and_an_edited_result_is_found(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dpframe(*CREATE, "--neighbors", "add-remove", capsys=capsys)
+    run = ("run", "plan.toml", "rows.npy", "--ledger", "budget.db", "--dataset", NAME)
+    with monkeypatch.context() as planted:
+        planted.setattr(Account, "released", lambda *_: 1 / 0)
+        with pytest.warns(RuntimeWarning, match="dpframe ledger record"):
+            code, out, _ = dpframe(*run, "-o", "first", capsys=capsys)
+    assert 0 == code
+    assert "could not be recorded" in " ".join(out.split())
+    verify = ("ledger", "verify", "budget.db", "--result", "first/result.json")
+    code, _, err = dpframe(*verify, capsys=capsys)
+    assert 1 == code
+    assert "no outcome was recorded" in err
+    for _ in range(2):
+        code, out, err = dpframe("ledger", "record", "budget.db", "first/result.json", capsys=capsys)
+        assert (0, "") == (code, err)
+        assert f"recorded for data set '{NAME}'; note the head: {dp.Ledger.open('budget.db').head}\n" == out
+    code, out, err = dpframe("ledger", "record", "budget.db", "first/result.json", "--json", capsys=capsys)
+    assert (0, 3) == (code, json.loads(out)["entry"])
+    code, out, err = dpframe(*verify, capsys=capsys)
+    assert (0, "") == (code, err)
+    assert "charged here, with these values and this statement" in out
+    content = json.loads(Path("first/result.json").read_text())
+    content["statement"]["spent"]["epsilon"] = 0.1
+    Path("first/result.json").write_text(json.dumps(content))
+    code, out, err = dpframe(*verify, capsys=capsys)
+    assert (1, "") == (code, out)
+    assert "its statement was changed" in err
+
+
+@pytest.mark.parametrize("command", [("record", "budget.db"), ("verify", "budget.db", "--result")])
+def test_a_result_that_is_not_there_or_is_none_is_told(
+    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    dpframe(*CREATE, "--neighbors", "add-remove", capsys=capsys)
+    Path("none.json").write_text("{}")
+    for file, message in (("gone.json", "gone.json cannot be read: No such file"), ("none.json", "is not a result")):
+        code, out, err = dpframe("ledger", *command, file, capsys=capsys)
+        assert (1, "") == (code, out)
+        assert message in err
+
+
+def test_a_wrong_clock_is_repaired(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as planted:
+        planted.setattr(chain, "now", lambda: "2099-01-01T00:00:00.000000+00:00")
+        dpframe(*CREATE, "--neighbors", "add-remove", capsys=capsys)
+    run = ("run", "plan.toml", "rows.npy", "--ledger", "budget.db", "--dataset", NAME)
+    code, _, err = dpframe(*run, capsys=capsys)
+    assert 1 == code
+    assert "dpframe ledger repair" in err
+    repair = ("ledger", "repair", "budget.db", "--note", "the clock was set")
+    code, out, err = dpframe(*repair, capsys=capsys)
+    assert (0, "") == (code, err)
+    assert "the clock of entry 2 was wrong: it said 2099-01-01T00:00:00" in " ".join(out.split())
+    assert 0 == dpframe(*run, capsys=capsys)[0]
+    code, out, err = dpframe(*repair, capsys=capsys)
+    assert (1, "") == (code, out)
+    assert "needs no repair" in err

@@ -14,7 +14,8 @@ import pytest
 import dpframe as dp
 from dpframe.cli import commands
 from dpframe.cli import main as cli
-from tests.support.mechanisms import Failing, registered
+from tests.support.derivations import Disliking
+from tests.support.mechanisms import Failing, NoisyTrace, registered
 
 PLAN = """format = 1
 
@@ -105,6 +106,29 @@ def test_a_result_that_cannot_be_written_is_printed_not_lost(
     assert {"moment", "components"} == set(json.loads(out)["results"])
 
 
+PARTIAL = (
+    PLAN.replace('with = "gaussian"', 'with = "noisy-trace"')
+    .replace("top-subspace", "test-disliking")
+    .replace("k = 2\n", "")
+)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_failing_derivation_writes_and_prints_what_was_released(
+    capsys: pytest.CaptureFixture[str], as_json: bool
+) -> None:
+    Path("partial.toml").write_text(PARTIAL)
+    with registered(NoisyTrace, Disliking):
+        words = ["run", "partial.toml", "rows.npy", *(["--json"] if as_json else [])]
+        code, out, err = dpframe(*words, capsys=capsys)
+    assert 3 == code
+    assert "step 'components' failed after the charge: ValueError: " in err
+    written = dp.Result.load("partial-result/result.json")
+    assert (["moment"], ["components"]) == (list(written), list(written.failed))
+    assert (out == Path("partial-result/result.json").read_text()) if as_json else ("Steps without a result" in out)
+    assert ["moment"] == np.load("partial-result/arrays.npz").files
+
+
 def test_a_failure_after_the_charge_has_its_own_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     with registered(Failing):
         Path("plan.toml").write_text(PLAN.replace('"gaussian"', '"failing"').split("[[steps]]\nderive")[0])
@@ -123,7 +147,10 @@ def test_a_failure_after_the_charge_has_its_own_exit_code(capsys: pytest.Capture
             "'absent.npy': no such file. Nothing was charged. DATA is a .npy, .csv or",
         ),
         (["run", "plan.toml", "absent.parquet"], "'absent.parquet': no such file. Nothing was charged. DATA is"),
-        (["run", "plan.toml", "plan.npy"], "plan.npy cannot be read"),
+        (
+            ["run", "plan.toml", "plan.npy"],
+            "'plan.npy' cannot be read as an array (ValueError): it is no .npy file, shorter than",
+        ),
         (["check", "plan.toml", "absent.npy"], "'absent.npy': no such file. Nothing was charged"),
         (["explain", "plan.toml", "--spectrum", "a,b"], "--spectrum takes numbers"),
         (["explain", "plan.toml", "--spectrum", "1,2"], "a spectrum must have"),

@@ -11,7 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import dpframe as dp
-from dpframe import registry
+from dpframe import discovery
 from dpframe.cli import main as cli
 from dpframe.cli.scaffold import LONGEST, Names, new_plugin
 from tests.support.packages import PIP, run
@@ -125,7 +125,7 @@ def test_a_name_that_cannot_be_used_is_refused(name: str, tmp_path: Path, capsys
 def test_a_name_that_is_taken_is_refused(
     name: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "OWN", (*registry.OWN, "dpframe-later"))  # one that is not installed
+    monkeypatch.setattr(discovery, "OWN", (*discovery.OWN, "dpframe-later"))  # one that is not installed
     with pytest.raises(dp.PluginError, match=reason):
         new_plugin(name, tmp_path)
     assert [] == list(tmp_path.iterdir())

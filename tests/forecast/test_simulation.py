@@ -143,7 +143,7 @@ def test_rows_of_a_model_are_scaled_down_as_in_a_run() -> None:
 def test_a_released_norm_needs_rows() -> None:
     steps = [dp.release("radius", "private-quantile", quantile=0.9, high=10.0), dp.release("moment", "gaussian")]
     built = plan(*steps, rows=dp.Rows(norm=dp.ref("radius"), neighbors="add-remove"))
-    with pytest.raises(dp.PlanError, match="releases the norm of its rows, so a simulation needs rows"):
+    with pytest.raises(dp.PlanError, match="is released, so a simulation needs rows"):
         built.explain(scenario=SCENARIO, simulations=200)
     scenario = dp.Scenario(dim=3, n=500, spectrum=[500.0, 100.0, 50.0], model="gaussian")
     told = built.explain(scenario=scenario, simulations=200)

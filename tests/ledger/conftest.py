@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import secrets
 import shutil
 import subprocess
 import tempfile
@@ -55,6 +56,24 @@ def postgres() -> Iterator[str]:
             _as(user, programs / "pg_ctl", "-D", folder / "data", "-m", "immediate", "-w", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def target(request: pytest.FixtureRequest) -> str:
+    """Where a ledger may be made: a new file, or a schema of its own in the server."""
+    name = "path" if request.param == "sqlite" else "url"
+    return str(request.getfixturevalue(name))
+
+
+@pytest.fixture
+def url(postgres: str) -> str:
+    """The URL of a schema of its own in the server."""
+    import psycopg
+
+    name = f"test_{secrets.token_hex(6)}"
+    with psycopg.connect(postgres) as connection:
+        connection.execute(f"CREATE SCHEMA {name}")
+    return f"{postgres}&options=-csearch_path%3D{name}"
 
 
 def _programs() -> Path | None:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 import dpframe as dp
@@ -15,9 +16,10 @@ from dpframe import noise
 from dpframe.ledger import chain, sqlite
 from dpframe.ledger.account import Account
 from dpframe.run import runner
+from tests.support.derivations import Disliking
 from tests.support.faults import at, die, in_a_child
 from tests.support.ledgers import DATA, NAME, kinds, plan
-from tests.support.mechanisms import Failing, registered
+from tests.support.mechanisms import Failing, NoisyTrace, registered
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of newer Pythons, where threads run
 POINTS: dict[str, tuple[Any, str, bool, list[str]]] = {
@@ -164,3 +166,26 @@ def test_the_ledger_does_not_tell_how_long_a_run_took(path: Path, ledger: dp.Led
     reserved, released, again, failed = (entry.content["time"] for entry in ledger.history()[2:])
     assert (reserved, again) == (released, failed)
     assert reserved < again
+
+
+def test_what_a_failed_run_released_is_recorded_and_covered(path: Path, ledger: dp.Ledger) -> None:
+    with registered(NoisyTrace, Disliking):
+        steps = [dp.release("trace", "noisy-trace"), dp.derive("bad", "test-disliking", of="trace")]
+        with pytest.raises(dp.DerivationFailed) as caught:
+            plan(0.5, *steps).run(DATA, ledger=path, dataset=NAME)
+    result = caught.value.result
+    assert result is not None
+    assert result.charge is not None
+    assert ["reserved", "failed"] == kinds(ledger)
+    assert {"step": "bad", "released": result.fingerprint}.items() <= ledger.history()[-1].content.items()
+    assert ledger.covers(result)
+    assert not ledger.covers(attrs.evolve(result, records={}))
+    assert ledger.verify(head=result.charge.head).known
+    assert f"values {result.fingerprint[:12]}" in str(ledger.history())
+    assert f"Charged to data set '{NAME}', entry 3. Head: {result.charge.head}" in caught.value.__notes__
+
+
+def test_a_failed_run_that_released_nothing_is_covered_by_nothing(path: Path, ledger: dp.Ledger) -> None:
+    with registered(Failing), pytest.raises(dp.ReleaseFailed):
+        plan(0.5, dp.release("a", "failing")).run(DATA, ledger=path, dataset=NAME)
+    assert "released" not in ledger.history()[-1].content

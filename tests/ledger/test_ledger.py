@@ -15,6 +15,8 @@ import pytest
 
 import dpframe.plugin as dp
 from dpframe.ledger import chain
+from dpframe.ledger.account import Account
+from dpframe.run.statement import statement
 from tests.support.ledgers import BUDGET, DATA, NAME, ROWS, kinds, make, plan
 from tests.support.mechanisms import NoisyTrace, registered
 
@@ -222,7 +224,7 @@ def test_arguments_that_make_no_sense_are_refused(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("clinic", f"has no data set 'clinic'. Nothing was charged. There is: '{NAME}'"),
+        ("clinic", f"has no data set 'clinic'. Nothing was charged. Did you mean '{NAME}'\\? There is: '{NAME}'"),
         ("", "has no data set ''"),
         ("a\0b", "has no data set"),
         ("\ud800", "has no data set"),
@@ -391,13 +393,11 @@ def test_printing_shows_every_data_set_with_a_bar(
 
 
 def test_only_losses_of_a_model_are_recorded_apart_and_cost_nothing(path: Path, ledger: dp.Ledger) -> None:
-    from dpframe.ledger.account import Account
-
-    priced = plan()
+    priced, stated = plan(), statement(plan(), "0" * 64)
     (loss,) = priced.pricing.all_losses
     based = dp.losses.ModelBased(loss=loss, model="spiked", failure="0.01")
     object.__setattr__(priced, "pricing", attrs.evolve(priced.pricing, losses={"moment": (based,)}))
-    Account.open(ledger, NAME).reserve(priced, priced.content_hash)
+    Account.open(ledger, NAME).reserve(priced, stated)
     found = ledger.dataset(NAME)
     assert (Fraction(0), 1) == (found.total, found.runs)
     assert "not summed: Gaussian mu=" in str(ledger.history()).replace("\n", " ")

@@ -5,11 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
-import re
-import secrets
 import signal
 import time
-import traceback
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -20,36 +17,12 @@ import pytest
 
 import dpframe.plugin as dp
 from dpframe.ledger.filters import ACCOUNTANTS
-from dpframe.ledger.journal import Journal
-from dpframe.ledger.store import TABLE
 from tests.support.ledgers import BUDGET, DATA, NAME, kinds, make, plan
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of newer Pythons, where threads run
 FORK = multiprocessing.get_context("fork")
 PROCESSES, EACH = 8, 6
 EPSILONS = (0.5, 0.6, 0.8)
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def target(request: pytest.FixtureRequest) -> str:
-    """Where a ledger may be made: a new file, or a schema of its own in the server."""
-    if request.param == "sqlite":
-        return str(request.getfixturevalue("path"))
-    return schema(request.getfixturevalue("postgres"))
-
-
-@pytest.fixture
-def url(postgres: str) -> str:
-    return schema(postgres)
-
-
-def schema(server: str) -> str:
-    import psycopg
-
-    name = f"test_{secrets.token_hex(6)}"
-    with psycopg.connect(server) as connection:
-        connection.execute(f"CREATE SCHEMA {name}")
-    return f"{server}&options=-csearch_path%3D{name}"
 
 
 def at_once(work: Callable[[int], Any], processes: int = PROCESSES) -> list[Any]:
@@ -162,116 +135,6 @@ def test_a_run_killed_after_its_reservation_is_charged_in_either_store(
     plan().run(DATA, ledger=target, dataset=NAME)
     assert ["reserved", "reserved", "released"] == kinds(ledger)
     assert (2, 1) == (ledger.verify().runs, ledger.verify().unfinished)
-
-
-# -- PostgreSQL -------------------------------------------------------------------------------------------------------
-
-
-def test_the_server_refuses_changes_and_tampering_is_found(url: str) -> None:
-    import psycopg
-
-    ledger = make(url)
-    plan().run(DATA, ledger=url, dataset=NAME)
-    head = ledger.head
-    changes: list[Any] = [f"UPDATE {TABLE} SET kind = 'x'", f"DELETE FROM {TABLE}", f"TRUNCATE {TABLE}"]
-    for statement in changes:
-        with psycopg.connect(url) as connection, pytest.raises(psycopg.errors.RaiseException, match="never changed"):
-            connection.execute(statement)
-    with psycopg.connect(url) as connection:
-        connection.execute(f"ALTER TABLE {TABLE} DISABLE TRIGGER ALL")
-        connection.execute(f"DELETE FROM {TABLE} WHERE number = 4")
-    assert 3 == ledger.verify().entries
-    with pytest.raises(dp.LedgerError, match="entries are missing from the end"):
-        ledger.verify(head=head)
-    with psycopg.connect(url) as connection:
-        connection.execute(f"UPDATE {TABLE} SET body = replace(body, '3.0', '9.0') WHERE number = 2")
-    with pytest.raises(dp.LedgerError, match="entry 2"):
-        plan().run(DATA, ledger=url, dataset=NAME)
-
-
-def test_a_user_who_may_only_add_entries_can_run_plans(url: str, postgres: str) -> None:
-    import psycopg
-
-    ledger = make(url)
-    name = url.rpartition("%3D")[2]
-    with psycopg.connect(postgres) as connection:
-        for statement in (
-            f"CREATE ROLE user_{name} LOGIN",
-            f"GRANT USAGE ON SCHEMA {name} TO user_{name}",
-            f"GRANT SELECT, INSERT ON {name}.{TABLE} TO user_{name}",
-        ):
-            connection.execute(statement)
-    theirs = url.replace("dpframe@", f"user_{name}@")
-    plan().run(DATA, ledger=theirs, dataset=NAME)
-    assert ["reserved", "released"] == kinds(ledger)
-    with psycopg.connect(postgres) as connection:
-        connection.execute(f"REVOKE INSERT ON {name}.{TABLE} FROM user_{name}")
-    with pytest.raises(dp.LedgerError, match=r"cannot be written by this user\. Nothing was charged"):
-        plan().run(DATA, ledger=theirs, dataset=NAME)
-
-
-def test_what_is_wrong_with_a_server_is_told_without_its_password(url: str, postgres: str) -> None:
-    import psycopg
-
-    from dpframe.ledger.postgres import LOCK, PostgresStore
-
-    with pytest.raises(dp.LedgerError, match="there is no ledger in"):
-        plan().run(DATA, ledger=url, dataset=NAME)
-    secret = postgres.replace("dpframe@", "dpframe:hunter2@").replace("host=", "host=/nowhere")
-    with pytest.raises(dp.LedgerError, match=r"cannot be used \(OperationalError\). Nothing was charged") as caught:
-        dp.Ledger.open(secret)
-    assert "hunter2" not in str(caught.value) + repr(PostgresStore(url=secret))
-    with pytest.raises(dp.LedgerError, match="a database whose URL cannot be read"):
-        dp.Ledger.open("postgresql://host:port:port/%%")
-    ledger = make(url)
-    impatient = dp.Ledger(Journal(PostgresStore(url=url, patience=0.05), ledger.journal.chain))
-    with psycopg.connect(postgres) as other:
-        other.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
-        with pytest.raises(dp.LedgerError, match=r"is locked by another process.*Nothing was charged"):
-            plan().run(DATA, ledger=impatient, dataset=NAME)
-    assert [] == kinds(ledger)
-
-
-@pytest.mark.parametrize("password", ["qx@jzk", "qx/jzk", "1/qx?jzk", "100%jzk", "qx/jz@kv"])
-def test_a_password_that_is_not_escaped_is_not_told(password: str) -> None:
-    pytest.importorskip("psycopg")
-    with pytest.raises(dp.LedgerError, match="whose URL cannot be read") as caught:
-        dp.Ledger.open(f"postgresql://alice:{password}@nowhere.invalid/db")
-    told = "".join(traceback.format_exception(caught.value, limit=0))
-    assert not [part for part in re.split("[@/?%]", password) if part in told and len(part) > 1]
-
-
-def test_a_url_passed_as_a_path_is_not_told() -> None:
-    with pytest.raises(dp.LedgerError, match="a text, not a path") as caught:
-        dp.Ledger.open(Path("postgresql://alice:secret@nowhere.invalid/db"))
-    assert "secret" not in str(caught.value)
-
-
-def test_a_connection_lost_at_the_commit_is_told_as_unsure(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    import psycopg
-
-    ledger, real = make(url), Journal.append
-
-    def cut(self: Journal, transaction: Any, **named: Any) -> Any:
-        entry = real(self, transaction, **named)
-        with psycopg.connect(url) as other:
-            other.execute("SELECT pg_terminate_backend(%s, 10000)", (transaction.connection.info.backend_pid,))
-        return entry
-
-    with monkeypatch.context() as planted:
-        planted.setattr(Journal, "append", cut)
-        with pytest.raises(dp.LedgerError, match=r"Nothing was read or drawn\. The ledger's history shows whether"):
-            plan().run(DATA, ledger=url, dataset=NAME)
-    assert [] == kinds(ledger)
-    plan().run(DATA, ledger=url, dataset=NAME)
-
-
-def test_a_ledger_in_postgres_needs_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(dp.LedgerError, match=r"pip install 'dpframe\[postgres\]'"):
-        dp.Ledger.open("postgresql://host/db")
 
 
 # -- killed at random -------------------------------------------------------------------------------------------------

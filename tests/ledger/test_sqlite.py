@@ -25,7 +25,7 @@ from dpframe.ledger.journal import Journal
 from dpframe.ledger.sqlite import SqliteStore
 from dpframe.ledger.store import TABLE
 from tests.support.faults import at, die, in_a_child
-from tests.support.ledgers import DATA, NAME, kinds, make, plan, tamper
+from tests.support.ledgers import DATA, NAME, kinds, make, plan, reserve, tamper
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of newer Pythons, where threads run
 FORK = multiprocessing.get_context("fork")
@@ -159,17 +159,17 @@ def test_a_newer_format_is_refused_and_an_older_one_is_read_and_never_rewritten(
 ) -> None:
     plan().run(DATA, ledger=path, dataset=NAME)
     old = list(ledger.history())
-    monkeypatch.setattr(chain, "FORMAT", 2)
-    with pytest.raises(dp.LedgerError, match="format 1, which this version of dpframe can no longer read"):
+    monkeypatch.setattr(chain, "FORMAT", 3)
+    with pytest.raises(dp.LedgerError, match="format 2, which this version of dpframe can no longer read"):
         plan().run(DATA, ledger=path, dataset=NAME)
-    monkeypatch.setitem(chain.UPGRADES, 1, lambda content: content)
+    monkeypatch.setitem(chain.UPGRADES, 2, lambda content: content)
     plan().run(DATA, ledger=path, dataset=NAME)
     assert old == list(ledger.history())[: len(old)]
-    assert 2 == ledger.history()[-1].content["format"]
+    assert 3 == ledger.history()[-1].content["format"]
     assert 2 == ledger.verify().runs
     monkeypatch.undo()
     for use in (lambda: plan().run(DATA, ledger=path, dataset=NAME), lambda: dp.Ledger.open(path)):
-        with pytest.raises(dp.LedgerError, match=r"format 2; this version .* Install a newer dpframe"):
+        with pytest.raises(dp.LedgerError, match=r"format 3; this version .* Install a newer dpframe"):
             use()
 
 
@@ -246,7 +246,7 @@ def test_processes_forked_while_threads_charge_can_charge_too(path: Path, ledger
 
     def charge(times: int) -> None:
         for _ in range(times):
-            Account.open(impatient, NAME).reserve(small, "0" * 64)
+            reserve(impatient, small)
 
     threads = [threading.Thread(target=charge, args=(20,)) for _ in range(2)]
     for thread in threads:
@@ -306,6 +306,21 @@ def test_a_file_exchanged_between_check_and_charge_is_refused(
     with pytest.raises(dp.LedgerError, match="was exchanged for another one"):
         plan().run(DATA, ledger=path, dataset=NAME)
     assert [] == kinds(ledger)
+
+
+def test_terms_changed_between_check_and_charge_are_refused(
+    path: Path, ledger: dp.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By somebody who computes the hash of the entry anew: the last one, which the run has seen, is still the same."""
+    plan(0.1).run(DATA, ledger=path, dataset=NAME)
+    first, fixed = ledger.history()[:2]
+    content = {**fixed.stored, "neighbors": "replace"}
+    changed = ledger.journal.chain.seal(first, dataset=fixed.dataset, kind=fixed.kind, content=content)
+    update = f"UPDATE {TABLE} SET body = '{changed.body}', hash = '{changed.hash}' WHERE number = 2"
+    at(Account, "reserve", lambda: tamper(path, update))(monkeypatch)
+    with pytest.raises(dp.LedgerError, match=r"was exchanged for another one.*Nothing was charged"):
+        plan().run(DATA, ledger=path, dataset=NAME)
+    assert ["reserved", "released"] == kinds(ledger)
 
 
 def test_a_ledger_can_be_used_after_a_fork(path: Path) -> None:

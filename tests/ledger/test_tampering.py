@@ -16,11 +16,10 @@ import pytest
 import dpframe as dp
 from dpframe import losses
 from dpframe.ledger import chain, sqlite
-from dpframe.ledger.account import Account
 from dpframe.ledger.chain import Chain, Entry, canonical
 from dpframe.ledger.filters import ACCOUNTANTS
 from dpframe.ledger.store import COLUMNS, TABLE
-from tests.support.ledgers import BUDGET, DATA, NAME, make, plan, tamper
+from tests.support.ledgers import BUDGET, DATA, NAME, make, plan, reserve, tamper
 from tests.support.mechanisms import Failing, registered
 
 KEY = b"a key of sixteen bytes or more"
@@ -51,7 +50,7 @@ def entries(path: Path) -> list[Entry]:
         return list(map(Entry.of, connection.execute(f"SELECT {COLUMNS} FROM {TABLE} ORDER BY number")))
 
 
-def refused(path: Path, **known: str) -> str:
+def refused(path: Path, **known: Any) -> str:
     """What verify says."""
     with pytest.raises(dp.LedgerError) as caught:
         dp.Ledger.open(path).verify(**known)
@@ -247,7 +246,7 @@ def test_a_course_of_events_that_cannot_be_is_found_even_with_right_hashes(
 
 def test_a_charge_over_the_budget_is_found_even_with_right_sums_and_hashes(tmp_path: Path) -> None:
     ledger = make(tmp_path / "budget.db")
-    Account.open(ledger, NAME).reserve(plan(accountant="zcdp"), "0" * 64)
+    reserve(ledger, plan(accountant="zcdp"))
     loss = dp.losses.Gaussian(mu=3.0)
     cost = str(ACCOUNTANTS["zcdp"].cost(loss))
     written = {"moment": [{"loss": "Gaussian", "mu": 3.0}]}
@@ -270,7 +269,7 @@ def test_a_ledger_from_a_machine_whose_functions_round_otherwise_is_right(
 
 
 def test_a_run_charged_twice_is_found_even_with_right_sums_and_hashes(copy: Path) -> None:
-    Account.open(copy, NAME).reserve(plan(accountant="zcdp"), "0" * 64)
+    reserve(copy, plan(accountant="zcdp"))
     rewritten(copy, entries(copy)[-1].number, {"run": entries(copy)[2].stored["run"]})
     assert "its run was charged before" in refused(copy)
 

@@ -219,7 +219,7 @@ BAD = [
     ("center = true", "center = true\nnorm = 0", r"line 4 \(rows\): Rows.norm must be"),
     ("center = true", "center = true\nnorm = inf", r"line 4 \(rows\): Rows.norm must be"),
     ("center = true", "center = true\nnorm = {reff = 'a'}", r"line 7 \(rows.norm\): a table here must be a reference"),
-    ("center = true", "center = true\nnorm = {ref = 'a'}", r"scales rows down to 'a', but no earlier step"),
+    ("center = true", "center = true\nnorm = {ref = 'a'}", r"sees rows whose norm is 'a', but no earlier step"),
     ("center = true", "center = true\ncontributions = 0", r"line 4 \(rows\): Rows.contributions must be"),
     ("center = true", "center = true\ndim = 7", r"line 4 \(rows\): Rows.dim is 7, but its columns make 3"),
     ('name = "age"', "name = 5", r"line 8 \(rows.columns\[0\]\): Column.name must be a text"),

@@ -195,7 +195,7 @@ def test_a_norm_that_is_released_does_not_settle_recipes_again() -> None:
         rows = dp.Rows(norm=dp.ref("radius"), neighbors="add-remove")
         radius = dp.release("radius", "private-quantile", quantile=0.9, high=4.0)
         found = plan(radius, dp.release("t", "settling"), rows=rows)
-        assert ["radius", "t"] == [step.name for step in found.with_released_norm({"radius": dp.Scalar(2.0)}).steps]
+        assert ["radius", "t"] == [step.name for step in found.with_released({"radius": dp.Scalar(2.0)}).steps]
         assert 2 == len(plan(dp.release("t", "settling"), rows=dp.Rows(norm=2.0, neighbors="add-remove")).releases)
 
 

@@ -39,7 +39,7 @@ def test_each_step_is_due_after_the_pass_it_needs() -> None:
 def test_a_statistic_is_read_once_for_all_steps() -> None:
     rows = dp.Rows(norm=1.0, neighbors="add-remove", dim=2)
     (due,) = plan(rows, dp.release("a", "gaussian"), dp.release("b", "gaussian")).schedule()
-    assert (dp.Moment(),) == due.statistics({})
+    assert (dp.Moment(),) == due.statistics(rows, {})
 
 
 @pytest.fixture

@@ -183,7 +183,7 @@ BAD_STEPS = [
             budget=BUDGET,
             steps=[RADIUS, dp.derive("values", "eigenvalues", of=[[1.0]]), MOMENT],
         ),
-        ("Rows.norm must be a number", "'values' gives a spectrum"),
+        ("the norm of rows must be a number", "'values' gives a spectrum"),
         id="norm that is no number",
     ),
     pytest.param(lambda: plan(accountant=5), ("Plan.accountant", "got 5"), id="accountant a number"),

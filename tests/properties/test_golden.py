@@ -117,4 +117,5 @@ def test_the_ledger_takes_its_next_charge(kept: tuple[str, dp.Ledger], dataset: 
     assert result.charge is not None
     assert after.spent == result.charge.spent
     ledger.verify(head=EXPECTED[f"{which} ledger"]["head"])
-    ledger.verify(head=result.charge.head)
+    ledger.verify(head=result.charge.head, result=result)
+    assert ledger.covers(dp.Result.load(GOLDEN / f"{which}.charged.json"))  # of an entry that holds no statement

@@ -132,7 +132,8 @@ def test_cells_that_are_written_to_meanwhile_are_looked_at_once() -> None:
             return super().min(*how, **more)
 
     values = np.zeros((1, 3)).view(Room)
-    assert column_map._Numbers.of([dp.Column("x", -1, 1, missing=0.5)]).fill(values, [cells])
+    numbers = column_map._Numbers.of([dp.Column("x", -1, 1, missing=0.5)], np.zeros(1), np.ones(1))
+    assert numbers.fill(values, [cells])
     assert [[0.25, 0.5, 0.75]] == values.tolist()
     assert [0.25, 0.25, 0.75] == cells.tolist()
 

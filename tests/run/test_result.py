@@ -67,6 +67,7 @@ def many_kinds() -> dp.Result:
         dp.release("hermitian", "test-fixed", value=dp.HermitianMatrix(HERMITIAN)),
         dp.release("real-hermitian", "test-fixed", value=dp.HermitianMatrix(np.eye(2))),
         dp.release("radii", "test-fixed", value=dp.Radii([2.0, 0.5])),
+        dp.release("sum", "gaussian-sum"),
         dp.derive("count", "count", of="moment"),
         dp.derive("mean", "mean", of="moment"),
         dp.derive("mean-in-units", "to-units", of="mean"),
@@ -234,7 +235,7 @@ def test_privacy_is_kept(tmp_path: Path, insecure_seed: int | None) -> None:
 
 def test_json_is_plain() -> None:
     content = json.loads(many_kinds().to_json(), parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
-    assert ["format", "private", "statement", "versions", "charge", "results"] == list(content)
+    assert ["format", "private", "warnings", "statement", "versions", "charge", "results"] == list(content)
     assert 1 == content["format"]
     assert "AugmentedMoment" == content["results"]["moment"]["kind"]
 

@@ -1,5 +1,7 @@
 """Sources: whatever holds the rows, the same integers come out."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import MappingProxyType
@@ -321,3 +323,58 @@ def test_an_iterable_may_write_all_its_chunks_to_one_buffer() -> None:
         blocks = open_source(chunks(rows is named), rows).blocks()
         moment = accumulate(blocks, [dp.Moment()], rows)[dp.Moment()]["moment"]
         assert expected == pytest.approx(moment[0, 0] * rows.step**2, rel=1e-4)
+
+
+TRUNCATED = """
+import os, sys, numpy as np, dpframe as dp
+
+promise = dp.Rows(norm=1.5, neighbors="add-remove", dim=3)
+plan = dp.Plan(rows=promise, budget=dp.Budget(epsilon=1.0, delta=1e-6), steps=[dp.release("moment", "gaussian")])
+columns = dp.Rows(columns=[dp.Column("x", 0, 1)], neighbors="replace")
+views = {
+    "whole": lambda mapped: (mapped, promise),
+    "end": lambda mapped: (mapped[5000:], promise),
+    "view": lambda mapped: (np.asarray(mapped)[:, :], promise),
+    "chunks": lambda mapped: ([mapped[:5], mapped[5:]], promise),
+    "column": lambda mapped: ({"x": mapped[:, 0]}, columns),
+}
+for name, view in views.items():
+    np.save("rows.npy", np.zeros((10_000, 3)))
+    data, rows = view(np.load("rows.npy", mmap_mode="r"))
+    os.truncate("rows.npy", 5_000)
+    for attempt in (dp.Plan(rows=rows, budget=plan.budget, steps=plan.steps).run, lambda data: dp.check(data, rows)):
+        try:
+            attempt(data)
+        except dp.DataError as error:
+            assert "the file 'rows.npy' is shorter than when it was mapped into memory" in str(error), error
+            print(name)
+"""
+
+
+def test_a_memory_map_of_a_file_that_became_shorter(tmp_path: Path) -> None:
+    """Reading it would kill the process by a signal; so it is refused before the charge."""
+    done = subprocess.run(
+        [sys.executable, "-c", TRUNCATED], capture_output=True, text=True, cwd=tmp_path, check=False, timeout=120
+    )
+    assert (0, "") == (done.returncode, done.stderr)
+    assert [
+        "whole",
+        "whole",
+        "end",
+        "end",
+        "view",
+        "view",
+        "chunks",
+        "chunks",
+        "column",
+        "column",
+    ] == done.stdout.split()
+
+
+def test_a_view_of_a_memory_map_is_watched_too(tmp_path: Path) -> None:
+    np.save(tmp_path / "rows.npy", array())
+    mapped = np.asarray(np.load(tmp_path / "rows.npy", mmap_mode="r"))
+    blocks = open_source(mapped, PLAIN).blocks()
+    np.save(tmp_path / "rows.npy", np.zeros((2 * ROWS, DIM)))
+    with pytest.raises(dp.DataError, match=r"the file 'rows\.npy' was changed or replaced"):
+        list(blocks)

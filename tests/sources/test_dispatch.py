@@ -50,3 +50,38 @@ def test_without_arrow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         with pytest.raises(dp.DataError, match=r"need pyarrow: pip install 'dpframe\[tables\]'"):
             plan().run(data)
     assert wanted == moment(path)
+
+
+PIPES = """
+import os, dpframe as dp
+
+rows = dp.Rows(columns=[dp.Column("age", 0, 100)], neighbors="replace")
+plan = dp.Plan(rows=rows, budget=dp.Budget(epsilon=1.0, delta=1e-6), steps=[dp.release("moment", "gaussian")])
+for name in ("t.csv", "t.parquet", "t.csv.gz", "t"):
+    os.mkfifo(name)
+    for data in (os.path.abspath(name), [name], dp.csv(name)):
+        try:
+            plan.run(data)
+        except dp.DataError as error:
+            assert "it is a pipe or a device, which can be read only once" in str(error), error
+            print(name)
+"""
+
+
+def test_a_pipe_is_refused_without_waiting_for_it(tmp_path: Path) -> None:
+    """Nobody writes to these, so that opening one would wait for ever."""
+    done = subprocess.run(
+        [sys.executable, "-c", PIPES], capture_output=True, text=True, cwd=tmp_path, check=False, timeout=120
+    )
+    assert (0, "") == (done.returncode, done.stderr)
+    assert 12 == len(done.stdout.split())
+
+
+def test_a_file_that_may_not_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*_: object, **__: object) -> object:
+        raise PermissionError(13, "denied")
+
+    path = csv_file(tmp_path / "t.csv")
+    monkeypatch.setattr(Path, "open", denied)
+    with pytest.raises(dp.DataError, match=r"t\.csv' cannot be read: it cannot be opened \(PermissionError\)"):
+        plan().run(path)

@@ -11,7 +11,10 @@ import attrs
 import numpy as np
 
 import dpframe as dp
+from dpframe.ledger.account import Account
 from dpframe.ledger.store import TABLE
+from dpframe.run.result import Charge
+from dpframe.run.statement import statement
 
 NAME = "clinic-2026"
 BUDGET = dp.Budget(epsilon=3.0, delta=1e-6)
@@ -36,9 +39,27 @@ def make(path: Path | str, budget: dp.Budget = BUDGET, **terms: Any) -> dp.Ledge
     return ledger
 
 
+def reserve(ledger: dp.Ledger | Path, priced: dp.Plan) -> Charge:
+    """A charge without a run; the plan has the data set's accountant already."""
+    return Account.open(ledger, NAME).reserve(priced, statement(priced, "0" * 64))
+
+
 def kinds(ledger: dp.Ledger) -> list[str]:
     """What has happened, after the ledger and its data set were made."""
     return [entry.kind for entry in ledger.history()][2:]
+
+
+def roll_back(target: str, kept: int) -> None:
+    """Leave the first entries only, as a copy from an earlier time would have them."""
+    statement: Any = f"DELETE FROM {TABLE} WHERE number > {kept}"
+    if not target.startswith("postgresql:"):
+        tamper(Path(target), statement)
+        return
+    import psycopg
+
+    with psycopg.connect(target) as connection:
+        connection.execute(f"ALTER TABLE {TABLE} DISABLE TRIGGER ALL")
+        connection.execute(statement)
 
 
 def tamper(path: Path, *statements: str) -> None:

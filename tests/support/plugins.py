@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import dpframe.plugin as dp
+from dpframe.discovery import PluginInfo
 from dpframe.lattice import RADIUS, IntArray
-from dpframe.registry import PluginInfo, Registry
+from dpframe.registry import Registry
 
 ROWS = dp.Rows(norm=1.0, neighbors="add-remove")
 PURE = dp.Budget(epsilon=1.0)

@@ -1,4 +1,4 @@
-"""The Gaussian mechanism on symmetric matrices, for dpframe."""
+"""The Gaussian mechanism on symmetric matrices and sums, for dpframe."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import dpframe.plugin as dp
 from dpframe_gaussian.mechanism import SymmetricGaussian, classical_level
 from dpframe_gaussian.motion import DysonPaths
 from dpframe_gaussian.oracles import Dyson, FirstOrder, PrintedRates
+from dpframe_gaussian.sum import GaussianSum
 
 DPFRAME_API = 1
 
 
 @dp.hookimpl
 def dpframe_mechanisms() -> list[type[dp.Mechanism]]:
-    """The mechanism ``gaussian``."""
-    return [SymmetricGaussian]
+    """The mechanisms ``gaussian`` and ``gaussian-sum``."""
+    return [SymmetricGaussian, GaussianSum]
 
 
 @dp.hookimpl
@@ -22,4 +23,12 @@ def dpframe_bound_oracles() -> list[type[dp.BoundOracle]]:
     return [FirstOrder, Dyson, PrintedRates]
 
 
-__all__ = ["Dyson", "DysonPaths", "FirstOrder", "PrintedRates", "SymmetricGaussian", "classical_level"]
+__all__ = [
+    "Dyson",
+    "DysonPaths",
+    "FirstOrder",
+    "GaussianSum",
+    "PrintedRates",
+    "SymmetricGaussian",
+    "classical_level",
+]

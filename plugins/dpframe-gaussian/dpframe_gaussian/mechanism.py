@@ -60,6 +60,12 @@ class SymmetricGaussian(dp.Mechanism):
     def output(self, rows: dp.Rows) -> type[dp.Kind]:
         return dp.Moment.kind(rows)
 
+    def output_shape(self, rows: dp.Rows) -> dp.Shape:
+        return dp.Moment.shape(rows)
+
+    def working_bytes(self, rows: dp.Rows) -> int:
+        return 8 * rows.width**2  # the noisy integers
+
     def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
         return dp.losses.Gaussian(mu=level)
 

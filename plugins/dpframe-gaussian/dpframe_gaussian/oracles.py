@@ -67,7 +67,7 @@ class Question:
 
 def asked(plan: dp.Plan, step: str, scenario: dp.Scenario) -> Question | None:
     """The question about a step; None if it is not about uncentered Gaussian noise, or no spectrum is assumed."""
-    if plan.rows.center or plan.rows.released_norm is not None:
+    if plan.rows.center or not plan.same_public_rows:
         return None
     actions: dict[str, Any] = {part.name: part.action for part in plan.steps}
     action = actions[step]

@@ -54,6 +54,22 @@ class LaplaceEigenvalues(dp.Mechanism):
         if rows.dim is not None and self.k > rows.dim:
             raise dp.PlanError(f"k={self.k} is more than the {rows.dim} coordinates of the rows.")
 
+    def output_shape(self, rows: dp.Rows) -> dp.Shape:
+        return (self.k,)
+
+    def working_bytes(self, rows: dp.Rows) -> int:
+        return 3 * 8 * rows.known_dim**2  # the moment in floats, its eigenvectors and a residual
+
+    def check_level(self, rows: dp.Rows, level: float) -> None:
+        """Refuse a level whose noise is beyond the exact sampler; every eigenvalue adds its error to the scale."""
+        super().check_level(rows, level)
+        if rows.dim is not None and self._lattice_scale(rows, level) > dp.Random.largest_laplace:
+            smallest = level * self._lattice_scale(rows, level) / dp.Random.largest_laplace
+            raise dp.PlanError(
+                f"'laplace-eigenvalues' with k={self.k} needs a level of at least {dp.rounding.format_up(smallest)}; "
+                f"got {level:.3g}. Raise the budget or this step's share, or lower k."
+            )
+
     def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
         return dp.losses.Laplace(epsilon=level)
 

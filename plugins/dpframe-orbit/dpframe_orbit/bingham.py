@@ -13,6 +13,8 @@ from dpframe_orbit import grid
 from dpframe_orbit.orbit import SOLVER_ERROR, check_bits, refuse_centered
 from dpframe_orbit.pattern import Floats
 
+FINE = 50  # bits of the coordinates of a basis
+
 
 @attrs.frozen(kw_only=True)
 class Bingham(dp.Mechanism):
@@ -21,11 +23,12 @@ class Bingham(dp.Mechanism):
     A direction v is drawn with density ∝ exp(κ vᵀMv), the next ones in the orthogonal complement of those released. One
     row moves the scores vᵀMv apart by at most norm², and twice that when a row is replaced; with κ = (level/k) divided
     by this spread the log-likelihood ratio of neighbors lies in an interval of length level/k for each direction. In
-    the complement rows are no longer than before. The error of the eigenvalue solver is part of the spread.
+    the complement rows are no longer than before. The error of the eigenvalue solver is part of the spread: it is
+    bounded for the data at hand (`dpframe.eigensolver`).
 
-    Each draw is exact, by rejection from an angular central Gaussian envelope; it is computed in floats, and rounded to
-    a public grid before anything else is computed from it; `law_error` estimates how far that moves its law. The number
-    of proposals depends on the data.
+    In exact arithmetic each draw is exact, by rejection from an angular central Gaussian envelope; it is computed in
+    floats, and rounded to a public grid before anything else is computed from it; `law_error` estimates how far that
+    moves its law, from errors that were measured, not proved. The number of proposals depends on the data.
 
     Args:
         k: the number of directions. For more than one, the joint draw of ``orbit`` is closer to the truth.
@@ -49,6 +52,7 @@ class Bingham(dp.Mechanism):
     unit = "epsilon"
     gives = dp.Subspace
     numerics = "floating"
+    smallest_level = 2.0**-40  # the draw is uniform long before, and all figures are finite
     draws_depend_on_data = True
 
     k: int = attrs.field(default=1, validator=dp.validators.positive_int)
@@ -56,6 +60,9 @@ class Bingham(dp.Mechanism):
 
     def output_shape(self, rows: dp.Rows) -> dp.Shape:
         return rows.dim, self.k
+
+    def working_bytes(self, rows: dp.Rows) -> int:
+        return 3 * 8 * rows.known_dim**2  # the moment in floats, a basis and the moment in it
 
     def check(self, rows: dp.Rows) -> None:
         refuse_centered(self.name, rows)
@@ -69,12 +76,12 @@ class Bingham(dp.Mechanism):
     def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
         from dpframe_orbit.direction import real_direction
 
-        moment = data.moment.astype(np.float64) * self._rate(data.rows, level)
-        released = np.zeros((len(moment), 0))
+        rate = self._rate(data.rows, level)
+        released = np.zeros((len(data.moment), 0))
         for number in range(self.k):
             complement = _complement(released)
-            values, basis = np.linalg.eigh(complement.T @ moment @ complement)
-            drawn = real_direction(values[-1] - values, random.child(f"draw {number}"))
+            values, basis = _eigensystem(data.moment, complement)
+            drawn = real_direction(rate * (values[-1] - values), random.child(f"draw {number}"))
             on_grid = grid.rounded(complement @ (basis @ drawn), self.bits, random.child(f"grid {number}"))
             released = np.column_stack([released, on_grid])
         return dp.Subspace(_orthonormal(released), axes=data.rows.axes)
@@ -105,9 +112,34 @@ class Bingham(dp.Mechanism):
 
 
 def _complement(released: Floats) -> Floats:
-    """An orthonormal basis of the orthogonal complement of the columns, a function of released values alone."""
+    """A basis C of the orthogonal complement of the columns, in multiples of 2^−FINE, of released values alone.
+
+    It is orthonormal up to rounding, ‖CᵀC − I‖ ≤ 2^−30, so that a row has a length of at most (1 + 2^−31)·norm in it,
+    for which the allowance of the solver has room.
+    """
     dim, count = released.shape
-    return np.linalg.qr(released, mode="complete")[0][:, count:] if count else np.eye(dim)
+    if not count:
+        return np.eye(dim)
+    basis: Floats = np.rint(np.linalg.qr(released, mode="complete")[0][:, count:] * 2.0**FINE) * 2.0**-FINE
+    if not np.linalg.norm(basis.T @ basis - np.eye(dim - count)) < 2.0**-30:
+        raise dp.SamplingError(
+            "no orthonormal basis was found beside the directions released so far. The charge stands."
+        )
+    return basis
+
+
+def _eigensystem(moment: Any, complement: Floats) -> tuple[Floats, Floats]:
+    """Eigenvalues and eigenvectors of CᵀMC, whose scores are within half of SOLVER_ERROR of each other's error."""
+    from flint import fmpz_mat
+
+    allowed = SOLVER_ERROR / 4
+    if complement.shape[0] == complement.shape[1]:
+        return dp.eigensolver.eigensystem(moment, allowed)
+    basis = fmpz_mat([[int(entry * 2.0**FINE) for entry in row] for row in complement.tolist()])
+    inner = basis.transpose() * fmpz_mat(moment.tolist()) * basis
+    exact = np.array([[int(entry) for entry in row] for row in inner.tolist()], dtype=object)
+    values, vectors = dp.eigensolver.eigensystem(exact, allowed * 4.0**FINE)
+    return values * 4.0**-FINE, vectors
 
 
 def _orthonormal(released: Floats) -> Floats:

@@ -15,18 +15,17 @@ Complex = NDArray[np.complex128]
 FINEST = 2.0**-40  # eigenvalues closer than this, of a spread of 1, count as equal
 
 
-def draw_hermitian(target: Floats, spectrum: Floats, random: dp.Random) -> Complex:
-    """H = UΛUᴴ with density ∝ exp(⟨target, H⟩) under the invariant measure: floats, to be rounded before release.
+def draw_hermitian(values: Floats, basis: Floats, spectrum: Floats, random: dp.Random) -> Complex:
+    """H = UΛUᴴ with density ∝ exp(⟨A, H⟩) under the invariant measure: floats, to be rounded before release.
 
     With one positive eigenvalue, H is given by a complex Bingham direction; otherwise a Gelfand–Tsetlin pattern is
-    drawn by coupling from the past, in the eigenvectors of the target, and lifted.
+    drawn by coupling from the past, in the eigenvectors of A, and lifted.
 
     Args:
-        target: a symmetric matrix.
+        values, basis: the eigenvalues of A, from the smallest, and its eigenvectors.
         spectrum: Λ from the largest eigenvalue, which is 1, to the smallest, which is 0.
         random: the source of randomness.
     """
-    values, basis = np.linalg.eigh(target)
     values, basis = values[::-1], basis[:, ::-1]
     pattern = Pattern.below(np.rint(spectrum / FINEST) * FINEST)
     if pattern.rank == 1:

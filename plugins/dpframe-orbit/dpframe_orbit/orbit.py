@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ import dpframe.plugin as dp
 from dpframe_orbit import grid
 from dpframe_orbit.pattern import Floats
 
-SOLVER_ERROR = 2**20  # error of scores by the eigenvalue solver, where one row has a spread of 2³²: costs 0.05 %
+SOLVER_ERROR = 2**20  # allowed spread of the error of scores, where one row has a spread of 2³²: costs 0.05 %
 GRID_BITS = (8, 28)
 SMALLEST = 5e-324
 
@@ -37,11 +38,12 @@ class Orbit(dp.Mechanism):
     eigenvectors are those of M. One row moves the scores ⟨M, H⟩ apart by at most norm²·(λ_1 − λ_d), and twice that when
     a row is replaced (`dpframe.sensitivity`), λ_d being zero where fewer values than coordinates are given. With
     κ = level divided by this spread the log-likelihood ratio of neighbors lies in an interval of length level. The
-    error of the eigenvalue solver is part of the spread.
+    error of the eigenvalue solver is part of the spread: it is bounded for the data at hand (`dpframe.eigensolver`).
 
-    The draw is exact: coupling from the past on Gelfand–Tsetlin patterns, which ends when all starting points have
-    coalesced (docs/explanation/orbit.md). It is computed in floats, and released on a public grid; `law_error`
-    estimates how far that moves its law. How long it takes depends on the data.
+    In exact arithmetic the draw is exact: coupling from the past on Gelfand–Tsetlin patterns, which ends when all
+    starting points have coalesced (docs/explanation/orbit.md). It is computed in floats, and released on a public grid;
+    `law_error` estimates how far that moves its law, from errors that were measured, not proved. How long it takes
+    depends on the data.
 
     Args:
         spectrum: Λ, the eigenvalues of the result from the largest: a public list, or the result of an earlier step.
@@ -69,6 +71,7 @@ class Orbit(dp.Mechanism):
     unit = "epsilon"
     gives = dp.SymmetricMatrix
     numerics = "floating"
+    smallest_level = 2.0**-40  # the draw is uniform long before, and all figures are finite
     draws_depend_on_data = True
 
     spectrum: Any = dp.input(dp.Spectrum)
@@ -78,6 +81,12 @@ class Orbit(dp.Mechanism):
 
     def output(self, rows: dp.Rows) -> type[dp.Kind]:
         return dp.SymmetricMatrix if self.real else dp.HermitianMatrix
+
+    def output_shape(self, rows: dp.Rows) -> dp.Shape:
+        return dp.Moment.shape(rows)
+
+    def working_bytes(self, rows: dp.Rows) -> int:
+        return 4 * 8 * rows.known_dim**2  # the target, its eigenvectors and a complex draw
 
     def check(self, rows: dp.Rows) -> None:
         refuse_centered(self.name, rows)
@@ -95,8 +104,9 @@ class Orbit(dp.Mechanism):
         width, smallest = float(values[0] - values[-1]), float(values[-1])
         if width == 0.0:
             return self._value(np.zeros((dim, dim)), smallest, width, data.rows)
-        target = data.moment.astype(np.float64) * self._strength(data.rows, level)
-        drawn = draw_hermitian(target, (values - smallest) / width, random.child("draw"))
+        gamma, basis = dp.eigensolver.eigensystem(data.moment, SOLVER_ERROR / 2 / math.sqrt(dim))
+        scaled = (values - smallest) / width
+        drawn = draw_hermitian(gamma * self._strength(data.rows, level), basis, scaled, random.child("draw"))
         released: Any = (
             grid.rounded_symmetric(drawn.real, self.bits, random.child("grid"))
             if self.real
@@ -116,7 +126,8 @@ class Orbit(dp.Mechanism):
                 return {"score, per λ₁": 4 * rows.step**2 * one_row / level}
             return {"score, per λ₁ − λ_d": rows.step**2 * dp.sensitivity.score(rows) / level}
         values = self._eigenvalues(rows.known_dim)
-        return {"score": float(values[0] - values[-1]) * rows.step**2 / self._strength(rows, level)}
+        width = float(values[0] - values[-1])
+        return {"score": width * rows.step**2 / self._strength(rows, level)} if width > 0.0 else {}
 
     def log_density(self, value: dp.Kind, data: dp.PrivateData, level: float) -> float:
         values = self._eigenvalues(data.rows.known_dim)

@@ -318,7 +318,7 @@ SCRIPT = """
 import numpy as np, dpframe as dp
 from dpframe.testing import seeded
 from dpframe_orbit.hermitian import draw_hermitian
-draw = draw_hermitian(np.diag([3.0, 2.0, 1.0]), np.array([1.0, 0.5, 0.0]), seeded(1))
+draw = draw_hermitian(*np.linalg.eigh(np.diag([3.0, 2.0, 1.0])), np.array([1.0, 0.5, 0.0]), seeded(1))
 print(draw.shape)
 """
 

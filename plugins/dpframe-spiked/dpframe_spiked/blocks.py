@@ -75,6 +75,12 @@ class BlockGaussian(dp.Mechanism):
     def _statistic(self) -> dp.BlockMoment:
         return dp.BlockMoment(basis=self.basis, radii=self.radii)
 
+    def output_shape(self, rows: dp.Rows) -> dp.Shape:
+        return dp.Moment.shape(rows)
+
+    def working_bytes(self, rows: dp.Rows) -> int:
+        return 8 * rows.known_dim**2  # the basis with its complement
+
     def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
         return dp.losses.Gaussian(mu=level)
 

@@ -14,7 +14,7 @@ from dpframe_spiked.marchenko_pastur import noise_variance
 MODEL = "spiked-covariance"
 ESTIMATED = ("noise", "rank", "spike")
 GRID = 2.0**20  # grid steps of a released number per deviation of its noise
-_SHAPES = {"triangular": 1.0, "goe": math.sqrt(0.5)}
+_SHAPES = {"triangular": 1.0, "goe": dp.rounding.sqrt_up(2) / 2}
 
 
 def _check_private(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
@@ -82,6 +82,9 @@ class Spiked(dp.Mechanism):
         directions = None if "rank" in self.private else self.rank
         return rows.dim, rows.dim if self.wanted == "covariance" else directions
 
+    def working_bytes(self, rows: dp.Rows) -> int:
+        return 3 * 8 * rows.known_dim**2  # the covariance, its eigenvectors and a noisy projector
+
     def check(self, rows: dp.Rows) -> None:
         if rows.center or rows.neighbors != "replace" or rows.contributions != 1:
             raise dp.PlanError(
@@ -92,6 +95,24 @@ class Spiked(dp.Mechanism):
             raise dp.PlanError(f"'spiked' needs a rank below half of the {rows.dim} coordinates; got rank={self.rank}.")
         if rows.dim is not None and self.private and self.rank >= min(rows.dim, self.n):
             raise dp.PlanError(f"'spiked' cannot estimate from {self.n} rows with a rank of up to {self.rank}.")
+
+    def check_level(self, rows: dp.Rows, level: float) -> None:
+        """Refuse noise, variances or norms so large or small that floats would overflow or divide by zero."""
+        super().check_level(rows, level)
+        if rows.dim is None:
+            return
+        numbers = [self.spike, self.variance, *(() if rows.released else (1.0 + rows.length,))]
+        try:
+            model, factor = self._model(rows.dim), math.sqrt(self.parts) / level
+            numbers += [shift * factor for shift in (model.projector_shift, model.eigenvalue_shift)]
+            usable = all(1 / LARGEST <= number <= LARGEST for number in (float(self.n), *numbers))
+        except (OverflowError, ZeroDivisionError):
+            usable = False
+        if not usable:
+            raise dp.PlanError(
+                f"'spiked' computes in floats, and needs n=, spike=, noise=, the norm of the rows and the noise that "
+                f"follows from them at level {level:.3g} to be between {1 / LARGEST:g} and {LARGEST:g}."
+            )
 
     @property
     def parts(self) -> int:
@@ -177,6 +198,9 @@ class Spiked(dp.Mechanism):
         return estimated
 
 
+LARGEST = 1e60
+"""Numbers up to this, and their inverses, can be squared, multiplied and divided without overflow."""
+
 SMALLEST = 1e-12
 """A lower limit on estimated variances, spikes and eigenvalues."""
 
@@ -209,24 +233,34 @@ class Model:
 
 @attrs.frozen
 class _Draws:
-    """Noise of deviation shift · factor, on a public grid: the low-order bits of floats would reveal more."""
+    """Noise of deviation shift · factor, on a public grid: the low-order bits of floats would reveal more.
+
+    Numbers are rounded to the grid before noise is added, each by up to half a step, so that neighbors may differ by
+    shift + r steps, where r is the norm of a difference of one step everywhere. The noise grows with it, to
+    GRID + r · factor steps, so that this is still 1/factor deviations.
+    """
 
     random: dp.Random
     factor: float
 
     def numbers(self, exact: dp.FloatArray, shift: float) -> dp.FloatArray:
         """An array with independent noise."""
-        step = shift * self.factor / GRID
-        whole = np.rint(exact / step) + self.random.gaussian(GRID, exact.shape)
+        step, deviation = self._grid(shift, math.sqrt(exact.size))
+        whole = np.rint(exact / step) + self.random.gaussian(deviation, exact.shape)
         return np.asarray(whole * step, dtype=np.float64)
 
     def symmetric(self, exact: dp.FloatArray, shift: float, off_diagonal: float) -> dp.FloatArray:
         """A symmetric matrix with noise, multiplied by ``off_diagonal`` off the diagonal."""
-        step = shift * self.factor / GRID
-        noise = np.triu(self.random.gaussian(GRID * off_diagonal, exact.shape), 1)
-        np.fill_diagonal(noise, self.random.gaussian(GRID, len(exact)))
+        step, deviation = self._grid(shift, float(len(exact)))  # the norm of a matrix of ones
+        beside = dp.rounding.up(deviation * off_diagonal)
+        noise = np.triu(self.random.gaussian(beside, exact.shape), 1)
+        np.fill_diagonal(noise, self.random.gaussian(deviation, len(exact)))
         whole = np.rint((exact + exact.T) / (2 * step)) + noise + np.triu(noise, 1).T
         return np.asarray(whole * step, dtype=np.float64)
+
+    def _grid(self, shift: float, rounded: float) -> tuple[float, float]:
+        """The step of the grid, and the deviation of the noise in steps, both rounded up."""
+        return dp.rounding.up(shift * self.factor) / GRID, dp.rounding.up(GRID + rounded * self.factor)
 
 
 def printed_level(*, epsilon: float, delta: float, parts: int = 2) -> float:

@@ -37,7 +37,7 @@ class SpikedForecast(dp.BoundOracle):
         ):
             return []
         rounds = _rounds(plan, action.of)
-        if not rounds or plan.rows.released_norm is not None:
+        if not rounds or not plan.same_public_rows:
             return []
         bound = _forecast(plan, scenario, rounds)
         return [] if bound is None else [bound]

@@ -43,6 +43,9 @@ class BlockHistogram(dp.Statistic):
     def sensitivity(self, rows: dp.Rows) -> Mapping[str, dp.Sensitivity]:
         return dict.fromkeys(("signal", "residual"), dp.sensitivity.histogram(rows))
 
+    def part_shapes(self, rows: dp.Rows) -> Mapping[str, dp.Shape]:
+        return dict.fromkeys(("signal", "residual"), (len(self.edges) + 1,))
+
     def partial(self, chunk: dp.Chunk) -> Mapping[str, dp.IntArray]:
         keep = np.isfinite(chunk.values).all(axis=1)
         signal, residual = self._sides.sides(chunk)
@@ -76,6 +79,7 @@ class BlockRadii(dp.Mechanism):
     unit = "epsilon"
     gives = dp.Radii
     numerics = "exact"
+    smallest_level = 2 * dp.PrivateQuantile.smallest_level
 
     basis: Any = dp.input(dp.Subspace)
     quantile: float = attrs.field(converter=dp.validators.as_float)
@@ -92,6 +96,9 @@ class BlockRadii(dp.Mechanism):
 
     def reads(self) -> tuple[dp.Statistic, ...]:
         return (BlockHistogram(basis=self.basis, edges=self._choice.grid),)
+
+    def output_shape(self, rows: dp.Rows) -> dp.Shape:
+        return (2,)
 
     def loss(self, rows: dp.Rows, level: float) -> tuple[dp.PrivacyLoss, ...]:
         return (dp.losses.BoundedRange(epsilon=level / 2),) * 2

@@ -110,7 +110,7 @@ class SpikedBlock(dp.Recipe):
         """The parameters of `block-radii`; None if radii are not released."""
         if not self.release_radii:
             return None
-        if rows.released_norm is not None:
+        if rows.released:
             raise dp.PlanError("'spiked-block' with release_radii=True needs a public norm, the largest radius.")
         return {"quantile": self.quantile, "high": rows.length, "low": rows.length / GRID_END}
 
@@ -124,6 +124,11 @@ class SpikedBlock(dp.Recipe):
         not_given = self.radii is None and not self.release_radii and model is None
         if rows.columns is None or not (self.range_radii or not_given):
             return None
+        if rows.is_placed:
+            raise dp.PlanError(
+                "radii from the ranges of columns are about the middle of the ranges, but the rows are not. With "
+                "Rows.about or Rows.scale, give radii= as numbers."
+            )
         made, norm = coordinates(rows), longest(rows)
         wanted = {"columns": made if max(made) > 1 else None, "norm": norm if norm < math.sqrt(len(made)) else None}
         return {name: value for name, value in wanted.items() if value is not None}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import dpframe.plugin as dp
 from dpframe.testing import seeded
 from dpframe_spiked import Spiked, printed_level
-from dpframe_spiked.estimator import Model
+from dpframe_spiked.estimator import _SHAPES, GRID, Model, _Draws
 from dpframe_spiked.marchenko_pastur import noise_variance, quantiles
 
 N, DIM, RANK, SPIKE = 4000, 12, 2, 25.0
@@ -99,6 +99,45 @@ def test_components_scatter_by_the_stated_noise(shape: str, factor: float) -> No
     assert fits(1.0)
     assert not fits(1.12)
     assert not fits(0.89)
+
+
+class Recorded:
+    """A source of noise that is always zero, and remembers its deviations."""
+
+    def __init__(self) -> None:
+        self.scales: list[float] = []
+
+    def gaussian(self, scale: float, size: Any) -> NDArray[np.int64]:
+        self.scales.append(scale)
+        return np.zeros(size, dtype=np.int64)
+
+
+@pytest.mark.parametrize("level", [2.0, 1e-2, 2.0**-15])
+@pytest.mark.parametrize("shape", ["triangular", "goe"])
+def test_noise_covers_what_is_rounded_before_it_is_added(shape: str, level: float) -> None:
+    """Neighbors at the distance of the shift, placed so that rounding moves them apart: within the level."""
+    rng, dim, shift, worst = np.random.default_rng(0), 6, 0.37, 0.0
+    steps = GRID * level  # the shift in steps of the grid
+    for _ in range(200):
+        direction = np.abs(rng.standard_normal((dim, dim)))
+        apart = direction + direction.T
+        apart *= shift / np.linalg.norm(apart)
+        # In units of the grid one of the two lies just below a boundary, so that the other is rounded up from there on.
+        below = (np.floor(rng.uniform(0, 9, (dim, dim))) + 0.5 - 1e-6) * shift / steps
+        below = np.triu(below) + np.triu(below, 1).T
+        recorded = Recorded()
+        draws: Any = _Draws(recorded, 1 / level)  # type: ignore[arg-type]
+        moved = (
+            draws.symmetric(below + apart, shift, _SHAPES[shape]) - draws.symmetric(below, shift, _SHAPES[shape])
+        ) / (shift / steps)
+        beside, diagonal = recorded.scales[:2]
+        deviations = np.sum((np.diag(moved) / diagonal) ** 2) + np.sum((moved[np.triu_indices(dim, 1)] / beside) ** 2)
+        worst = max(worst, math.sqrt(deviations) / level)
+        numbers: Any = _Draws(recorded, 1 / level)  # type: ignore[arg-type]
+        moved_numbers = (numbers.numbers(below + apart, shift) - numbers.numbers(below, shift)) / (shift / steps)
+        worst = max(worst, float(np.linalg.norm(moved_numbers)) / recorded.scales[-1] / level)
+    assert worst <= 1.0 + 1e-12
+    assert worst > 0.7
 
 
 def test_reports_tell_what_floats_may_cost() -> None:

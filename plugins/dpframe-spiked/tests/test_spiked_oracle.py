@@ -131,7 +131,7 @@ def test_rates_are_told_as_rates() -> None:
     assert names | {"DP-Oja rate"} == {bound.name for bound in SpikedRates().bounds(single, "top", one)}
     assert [] == SpikedRates().bounds(single, "top", SCENARIO)
     assert [] == SpikedRates().bounds(single, "m", one)
-    parameters = {"rank": 1, "n": 20_000, "spike": 500.0, "noise": 1.0}
+    parameters: dict[str, Any] = {"rank": 1, "n": 20_000, "spike": 500.0, "noise": 1.0}
     for output, more in (("components", "DP-Oja rate"), ("covariance", "DP-Gauss rate")):
         modelled = dp.Plan(
             rows=plan().rows,

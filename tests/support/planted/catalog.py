@@ -38,6 +38,7 @@ from tests.support.planted.postprocessors import (
     AsksForData,
     RandomTrace,
     RightTrace,
+    RootOfTrace,
     TraceOfAnotherKind,
     TraceOfUntrueShape,
 )
@@ -112,6 +113,7 @@ PLANTED: dict[str, tuple[Any, tuple[str, ...]]] = {
     "a random post-processor": (RandomTrace(of=np.eye(2)), ("pure-function",)),
     "a result of another kind": (TraceOfAnotherKind(of=np.eye(2)), ("kind-honored",)),
     "a result of another shape than it tells": (TraceOfUntrueShape(of=np.eye(2)), ("kind-honored",)),
+    "a derivation that fails on noise": (RootOfTrace(of=np.eye(2)), ("survives-noise",)),
     "a post-processor that asks for data": (AsksForData(of=np.eye(2)), ("nothing-private",)),
     "an accountant below the truth": (Optimizt(), ("never-below-the-truth",)),
     "an accountant that loses a factor of two": (HalfTheLoss(), ("never-below-the-truth",)),

@@ -1,7 +1,8 @@
-"""Post-processors that draw, give another kind or shape, or ask for data."""
+"""Post-processors that draw, give another kind or shape, fail on noise, or ask for data."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import attrs
@@ -41,6 +42,13 @@ class TraceOfUntrueShape(RightTrace):
 
     def output_shape(self, rows: dp.Rows) -> dp.Shape:
         return (None,)
+
+
+class RootOfTrace(RightTrace):
+    """Takes a root, which noise may have made imaginary."""
+
+    def apply(self) -> dp.Kind:
+        return dp.Scalar(math.sqrt(np.linalg.eigvalsh(self.of.array)[0]))
 
 
 class AsksForData(RightTrace):

@@ -1,0 +1,189 @@
+"""Eigendecompositions of integer matrices, with errors that are proved afterwards.
+
+The result of a float solver is checked by its residual. Let M be the matrix, V and Γ = diag(w) the eigenvectors and
+eigenvalues that were computed, R = MV − VΓ, o = ‖VᵀV − I‖ and σ² ≥ 1 − o the smallest eigenvalue of VᵀV, with Frobenius
+norms except for ‖V‖₂.
+
+*Eigenvalues.* Sorted, they differ from w by at most ‖R‖/σ (Kahan 1967; Cao, Xie and Li 1996).
+
+*The matrix.* Let V = QH be the polar decomposition, Q orthogonal and H² = VᵀV. Then M is within
+(‖R‖/σ)·(1 + ‖V‖₂/σ) of QΓQᵀ: from MQH = QHΓ + R follows QᵀMQ − Γ = ((HΓ − ΓH) + QᵀR)H⁻¹; and K = HΓ − ΓH, which is
+antisymmetric, solves HK + KH = H²Γ − ΓH² = RᵀV − VᵀR, because VᵀMV = H²Γ + VᵀR is symmetric, so that
+‖K‖ ≤ 2‖R‖·‖V‖₂/(2σ). Here ‖V‖₂² ≤ 1 + o. A lack of orthogonality costs nothing but these factors.
+
+R and o are bounded in floats, with the usual bound γ_n = nu/(1 − nu) on the rounding of inner products of length n,
+which holds for any order of summation and for fused operations; or in exact integers, for V rounded to 60 bits.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import attrs
+import numpy as np
+
+from dpframe.errors import SamplingError
+from dpframe.lattice import FloatArray
+
+UNIT = 2.0**-53
+SLACK = 1.01  # covers the rounding of a few norms, which is smaller by orders of magnitude
+BITS = 60  # precision of the entries of V in the exact check
+FINE = 128  # precision of the rotations
+SWEEPS = 60
+_USABLE = 0.5  # the largest o with which anything is proved
+_CLOSE = 2.0**-30  # the largest o of vectors that are returned; it bounds ‖V − Q‖
+_NEARLY = 2.0**-10  # the largest o of vectors that rotations start from
+
+
+@attrs.frozen
+class Residual:
+    """Bounds on ‖R‖ and o, and on how far the given matrix was from M because its entries were rounded.
+
+    Args:
+        norm: the bound on ‖R‖.
+        overlap: the bound on o.
+        rounding: the bound on the error of the entries.
+    """
+
+    norm: float
+    overlap: float
+    rounding: float = 0.0
+
+    @property
+    def of_eigenvalues(self) -> float:
+        """A bound on the error of every sorted eigenvalue; infinite where nothing is proved."""
+        if not self.overlap < _USABLE:  # also if it is NaN
+            return math.inf
+        return SLACK * (self.norm / math.sqrt(1 - self.overlap) + self.rounding)
+
+    @property
+    def of_matrix(self) -> float:
+        """A bound on ‖M − QΓQᵀ‖; infinite where nothing is proved."""
+        if not self.overlap < _USABLE:
+            return math.inf
+        sigma, largest = math.sqrt(1 - self.overlap), math.sqrt(1 + self.overlap)
+        return SLACK * (self.norm / sigma * (1 + largest / sigma) + self.rounding)
+
+
+def float_residual(matrix: FloatArray, values: FloatArray, vectors: FloatArray) -> Residual:
+    """The residual of a float eigendecomposition of the integer matrix that ``matrix`` was rounded from."""
+    dim = len(matrix)
+    gamma = (dim + 2) * UNIT / (1 - (dim + 2) * UNIT)
+    size, length = float(np.linalg.norm(matrix)), float(np.linalg.norm(vectors))
+    largest = float(np.abs(values).max())
+    residual = float(np.linalg.norm(matrix @ vectors - vectors * values)) + gamma * length * (size + largest)
+    overlap = float(np.linalg.norm(vectors.T @ vectors - np.eye(dim))) + gamma * (length**2 + dim)
+    return Residual(residual, overlap, UNIT * size)
+
+
+def exact_residual(matrix: Any, values: list[int], vectors: FloatArray) -> Residual:
+    """The residual of integer eigenvalues and of float eigenvectors rounded to 60 bits, in exact integers."""
+    from flint import fmpz_mat
+
+    if not np.isfinite(vectors).all():
+        return Residual(math.inf, math.inf)
+    basis = fmpz_mat(np.rint(vectors * 2.0**BITS).astype(np.int64).tolist())
+    return _residual(fmpz_mat(matrix.tolist()), [value << BITS for value in values], basis, BITS)
+
+
+def _residual(matrix: Any, values: list[int], basis: Any, bits: int) -> Residual:
+    """The residual of eigenvalues and eigenvectors in units of 2^−bits."""
+    from flint import fmpz_mat
+
+    dim, unit = len(values), 1 << bits
+    scaled = fmpz_mat([[value if i == j else 0 for j in range(dim)] for i, value in enumerate(values)])
+    residual = _norm(matrix * basis * unit - basis * scaled) / unit**2
+    identity = fmpz_mat([[unit**2 if i == j else 0 for j in range(dim)] for i in range(dim)])
+    return Residual(residual, _norm(basis.transpose() * basis - identity) / unit**2)
+
+
+def _norm(matrix: Any) -> int:
+    """The Frobenius norm of an integer matrix, rounded up."""
+    return math.isqrt(sum(int(entry) ** 2 for entry in matrix.entries())) + 1
+
+
+def eigensystem(matrix: Any, error: float) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues Γ, from the smallest, and eigenvectors, in columns, of a symmetric integer matrix M.
+
+    An orthogonal matrix Q has ‖M − QΓQᵀ‖ ≤ error, and the vectors are its columns: within 2⁻³⁰, which is proved, and by
+    experience up to the rounding of floats. If that is not proved of what the float solver finds, it is improved by
+    Jacobi rotations in 128-bit fixed-point arithmetic, which is slow, but gets there from anywhere.
+
+    Args:
+        matrix: a symmetric array of integers of any size.
+        error: what is allowed, above the rounding of Γ to floats; otherwise a SamplingError is raised.
+
+    >>> values, vectors = eigensystem(np.array([[2, 1], [1, 2]]), error=1e-3)
+    >>> values.round(6).tolist(), abs(vectors * 2**0.5).round(6).tolist()
+    ([1.0, 3.0], [[1.0, 1.0], [1.0, 1.0]])
+    """
+    floats, start = matrix.astype(np.float64), np.eye(len(matrix))
+    try:
+        values, vectors = np.linalg.eigh(floats)
+    except np.linalg.LinAlgError:  # no convergence
+        return _rotated(matrix, start, error)
+    found = float_residual(floats, values, vectors)
+    if found.of_matrix <= error and found.overlap < _CLOSE:
+        return values, vectors
+    return _rotated(matrix, vectors if found.overlap < _NEARLY else start, error)
+
+
+def _rotated(matrix: Any, start: FloatArray, error: float) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues and eigenvectors by rotations of nearly orthonormal vectors."""
+    from flint import fmpz_mat
+
+    exact, unit = fmpz_mat(matrix.tolist()), 1 << FINE
+    basis = _orthonormal(fmpz_mat([[int(entry * 2.0**BITS) << FINE - BITS for entry in row] for row in start.tolist()]))
+    for _ in range(SWEEPS):
+        inner = _shifted(basis.transpose() * exact * basis, FINE)
+        values = [inner[i][i] for i in range(len(inner))]
+        found = _residual(exact, values, basis, FINE)
+        floats = np.array([value / unit for value in values])
+        if found.of_matrix + UNIT * float(np.linalg.norm(floats)) <= error:
+            order = np.argsort(floats)
+            vectors = np.array([[entry / unit for entry in row] for row in _shifted(basis, 0)])
+            return floats[order], vectors[:, order]
+        least = int(error * unit) // (8 * len(inner))
+        basis = fmpz_mat(_swept(inner, _shifted(basis.transpose(), 0), least)).transpose()
+    raise SamplingError(
+        f"the error of the eigenvalue solver is above what the noise covers after {SWEEPS} attempts. The charge "
+        "stands, and nothing of this run is returned."
+    )
+
+
+def _orthonormal(basis: Any) -> Any:
+    """Nearly orthonormal columns made orthonormal to 128 bits: each of Newton's steps squares what is missing."""
+    from flint import fmpz_mat
+
+    dim, unit = basis.nrows(), 1 << FINE
+    identity = fmpz_mat([[3 * unit if i == j else 0 for j in range(dim)] for i in range(dim)])
+    for _ in range(4):
+        step = identity - fmpz_mat(_shifted(basis.transpose() * basis, FINE))
+        basis = fmpz_mat(_shifted(basis * step, FINE + 1))
+    return basis
+
+
+def _swept(inner: list[list[int]], columns: list[list[int]], least: int) -> list[list[int]]:
+    """The columns after one rotation for each entry of VᵀMV off the diagonal that is larger than ``least``."""
+    dim = len(inner)
+    for p, q in itertools.combinations(range(dim), 2):
+        if abs(inner[p][q]) <= least:
+            continue
+        gap, twice = inner[q][q] - inner[p][p], 2 * inner[p][q]
+        root = math.isqrt(gap**2 + twice**2)
+        tangent = (twice << FINE) // (gap + root if gap >= 0 else gap - root)
+        cosine = math.isqrt((1 << 4 * FINE) // ((1 << 2 * FINE) + tangent**2))
+        sine = tangent * cosine >> FINE
+        for vectors in (inner, columns):
+            first, second = vectors[p], vectors[q]
+            vectors[p] = [cosine * a - sine * b >> FINE for a, b in zip(first, second, strict=True)]
+            vectors[q] = [sine * a + cosine * b >> FINE for a, b in zip(first, second, strict=True)]
+        for row in inner:
+            row[p], row[q] = cosine * row[p] - sine * row[q] >> FINE, sine * row[p] + cosine * row[q] >> FINE
+    return columns
+
+
+def _shifted(matrix: Any, bits: int) -> list[list[int]]:
+    return [[int(entry) >> bits for entry in row] for row in matrix.tolist()]

@@ -1,0 +1,100 @@
+"""Where rows lie: the center they are taken about, the scales they are divided by and the norm that bounds them.
+
+Each is public, or the released result of an earlier step. The map of a row is then a function of that row and of
+released numbers alone, so every sensitivity is that of plain rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+
+from dpframe import validators
+from dpframe.errors import PlanError
+from dpframe.kinds import Kind, Mean, Scalar, Vector
+from dpframe.spec.refs import Ref
+
+NORM_LIMIT = 1e140  # squares of lattice steps must stay in float64
+SCALE_LIMIT = 1e6  # scales are from 1/SCALE_LIMIT to SCALE_LIMIT
+
+KINDS: dict[str, type[Kind]] = {"about": Mean, "scale": Vector, "norm": Scalar}
+"""The kind that a step must give, for each part of a placement."""
+
+Numbers = tuple[float, ...]
+
+
+def as_numbers(values: Any) -> Any:
+    """Convert a sequence of real numbers to a tuple of floats; return anything else unchanged, to be refused."""
+    values = validators.as_tuple(values)
+    return tuple(map(validators.as_float, values)) if isinstance(values, tuple) else values
+
+
+def check_parts(owner: Any) -> None:
+    """Raise PlanError unless about, scale and norm are references or numbers in their ranges."""
+    if not (owner.norm is None or isinstance(owner.norm, Ref) or _between(owner.norm, 1 / NORM_LIMIT, NORM_LIMIT)):
+        allowed = f"a finite number between {1 / NORM_LIMIT:g} and {NORM_LIMIT:g}"
+        raise validators.refuse(owner, "norm", allowed, owner.norm)
+    for name, low, high in (("about", -1.0, 1.0), ("scale", 1 / SCALE_LIMIT, SCALE_LIMIT)):
+        value = getattr(owner, name)
+        if value is None or isinstance(value, Ref):
+            continue
+        if not isinstance(value, tuple) or not all(_between(each, low, high) for each in value):
+            allowed = f"the result of a step, or for each coordinate a number from {low:g} to {high:g}"
+            raise validators.refuse(owner, name, allowed, value)
+
+
+def _between(value: Any, low: float, high: float) -> bool:
+    return validators.is_real(value) and low <= value <= high
+
+
+def references(owner: Any) -> dict[str, str]:
+    """The steps that about, scale and norm refer to, by field."""
+    return {name: value.name for name in KINDS if isinstance(value := getattr(owner, name), Ref)}
+
+
+def released(owner: Any, values: Mapping[str, Kind]) -> dict[str, Any]:
+    """The parts whose steps are among the values, as numbers in their ranges.
+
+    A released center or scale outside its range is moved to the end of it: rows are taken about a point of their box.
+    """
+    known = {name: values[step].array for name, step in references(owner).items() if step in values}
+    limits = {"about": (-1.0, 1.0), "scale": (1 / SCALE_LIMIT, SCALE_LIMIT)}
+    return {
+        name: float(array) if name == "norm" else tuple(np.clip(array, *limits[name]).tolist())
+        for name, array in known.items()
+    }
+
+
+@attrs.frozen(kw_only=True)
+class Placement:
+    """The parts of the promise that one step replaces; None leaves a part as the plan has it.
+
+    Args:
+        about: the center, in coordinates from -1 to 1; see :class:`dpframe.Rows`.
+        scale: the scales.
+        norm: the largest length of a row about the center, in scaled coordinates.
+    """
+
+    about: Numbers | Ref | None = attrs.field(default=None, converter=as_numbers)
+    scale: Numbers | Ref | None = attrs.field(default=None, converter=as_numbers)
+    norm: float | Ref | None = attrs.field(default=None, converter=validators.as_float)
+
+    def __attrs_post_init__(self) -> None:
+        check_parts(self)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The parts that it replaces, by name."""
+        return {name: value for name in KINDS if (value := getattr(self, name)) is not None}
+
+
+def as_placement(value: Any) -> Any:
+    """A placement from a dictionary of its parts; anything else unchanged, to be refused."""
+    if not isinstance(value, dict):
+        return value
+    if unknown := [name for name in value if name not in KINDS]:
+        raise PlanError(f"rows={{...}} of a step takes {', '.join(KINDS)}; got {unknown[0]!r}.")
+    return Placement(**value)

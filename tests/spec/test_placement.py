@@ -1,0 +1,105 @@
+"""Rows about a center, divided by scales: what may be given, and what follows from it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpframe.plugin as dp
+
+COLUMNS = (dp.Column("age", 17, 90, unit="years"), dp.Column("hours", 1, 99), dp.Category("sex", ["F", "M"]))
+
+
+def promise(**said: Any) -> dp.Rows:
+    return dp.Rows(columns=COLUMNS, neighbors="replace", **said)
+
+
+ABOUT, SCALE = (0.25, -1.0, 0.5, 0.25), (0.5, 1.0, 2.0, 4.0)
+
+
+def test_the_placed_coordinate_of_a_row() -> None:
+    rows = promise(about=ABOUT, scale=SCALE)
+    shift, rate = rows.affine
+    mapped = np.array([0.75, 0.5, 1.0, 0.0])
+    assert [1.0, 1.5, 0.25, -0.0625] == ((mapped - shift) * rate).tolist()
+
+
+def test_no_mapped_row_is_longer_than_the_ranges_allow() -> None:
+    rows = promise(about=ABOUT, scale=SCALE)
+    shift, rate = rows.affine
+    corners = [
+        (np.array([age, hours, *sex]) - shift) * rate
+        for age in (-1.0, 1.0)
+        for hours in (-1.0, 1.0)
+        for sex in ((1.0, 0.0), (0.0, 1.0))
+    ]
+    assert rows.length == pytest.approx(max(map(np.linalg.norm, corners)), rel=1e-12)
+    assert 0.125 == promise(about=ABOUT, norm=0.125).length
+
+
+def test_a_row_that_is_always_at_the_center_has_a_length_to_divide_by() -> None:
+    rows = dp.Rows(columns=[dp.Category("only", ["one"])], neighbors="replace", about=(1.0,))
+    assert 0.0 < rows.length < 1e-100
+
+
+def test_axes_lead_back_to_the_units_of_the_columns() -> None:
+    axes = promise(about=ABOUT, scale=SCALE).axes
+    assert axes is not None
+    placed = np.array([1.0, 1.5, 0.25, -0.0625])
+    cells = np.array(axes.offset) + np.array(axes.scale) * placed
+    assert cells == pytest.approx([53.5 + 0.75 * 36.5, 50 + 0.5 * 49, 1.0, 0.0])
+    assert ("years", "", "", "") == axes.unit
+
+
+def test_released_parts_are_moved_into_their_ranges() -> None:
+    rows = promise(about=dp.ref("c"), scale=dp.ref("s"), norm=dp.ref("r"))
+    assert {"about": "c", "scale": "s", "norm": "r"} == rows.released
+    values: dict[str, dp.Kind] = {
+        "c": dp.Mean([3.0, -3.0, 0.5, 0.0]),
+        "s": dp.Vector([0.0, -1.0, 1e9, 2.0]),
+        "r": dp.Scalar(0.5),
+    }
+    found = rows.with_released(values)
+    assert (1.0, -1.0, 0.5, 0.0) == found.about
+    assert (1e-6, 1e-6, 1e6, 2.0) == found.scale
+    assert (0.5, {}) == (found.norm, found.released)
+    assert {"norm": "r", "scale": "s"} == rows.with_released({"c": values["c"]}).released
+
+
+def test_without_a_center_nothing_changes() -> None:
+    rows = promise(norm=1.5)
+    assert rows is rows.unplaced
+    assert rows is rows.with_released({})
+    assert rows is rows.placed(None)
+    assert promise() == promise(about=ABOUT, norm=dp.ref("r")).unplaced
+    assert "about" not in repr(rows)
+    assert "about=(0.25" in repr(promise(about=ABOUT))
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"about": (0.0, 0.0)}, "Rows.about has 2 numbers, but the columns make 4 coordinates"),
+        ({"about": (0.0, 2.0, 0.0, 0.0)}, "Rows.about must be .* a number from -1 to 1"),
+        ({"about": "center"}, "Rows.about must be the result of a step"),
+        ({"about": (0.0, math.nan, 0.0, 0.0)}, "Rows.about must be"),
+        ({"scale": (1.0, 1.0, 0.0, 1.0)}, "Rows.scale must be .* from 1e-06 to 1e"),
+        ({"scale": (1.0, True, 1.0, 1.0)}, "Rows.scale must be"),
+    ],
+)
+def test_what_is_refused(said: dict[str, Any], message: str) -> None:
+    with pytest.raises(dp.PlanError, match=message):
+        promise(**said)
+
+
+def test_rows_without_columns_have_no_box_to_lie_in() -> None:
+    with pytest.raises(dp.PlanError, match=r"Rows\.about is in coordinates from -1 to 1.*columns=\[\.\.\.\]"):
+        dp.Rows(norm=1.0, neighbors="replace", about=dp.ref("center"))
+
+
+def test_what_is_not_known_yet_is_named() -> None:
+    with pytest.raises(dp.PlanError, match=r"Rows\.about is the result of step 'c'"):
+        _ = promise(about=dp.ref("c")).affine

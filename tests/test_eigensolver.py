@@ -1,0 +1,145 @@
+"""Residual bounds of eigendecompositions, and decompositions that are within them whatever the solver returns."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from mpmath import mp
+from numpy.typing import NDArray
+
+import dpframe as dp
+from dpframe import eigensolver
+from dpframe.eigensolver import Residual, eigensystem, exact_residual, float_residual
+from dpframe.lattice import RADIUS
+
+
+def integer_moment(dim: int, rows: int, size: int, seed: int = 0) -> NDArray[np.int64]:
+    values = np.random.default_rng(seed).integers(-size, size, (rows, dim))
+    moment: NDArray[np.int64] = values.T @ values
+    return moment
+
+
+MATRICES: dict[str, NDArray[Any]] = {
+    "generic": integer_moment(10, 200, 60_000),
+    "large": integer_moment(12, 500, 60_000) * 30_000,
+    "beyond 64 bits": integer_moment(6, 50, 60_000).astype(object) * 2**40,
+    "rank deficient": integer_moment(12, 3, 60_000),
+    "zero": np.zeros((5, 5), dtype=np.int64),
+    "tied": np.eye(6, dtype=np.int64) * RADIUS**2,
+    "nearly tied": np.diag([2**50, 2**50 + 1, 2**50 + 3]) + 1,
+    "one": np.array([[7]], dtype=np.int64),
+}
+
+each_matrix = pytest.mark.parametrize("name", MATRICES)
+
+
+def truth(matrix: NDArray[Any]) -> NDArray[Any]:
+    """Eigenvalues in 60 digits, by a library of its own, from the largest."""
+    with mp.workdps(60):
+        values = mp.eigsy(mp.matrix(matrix.tolist()), eigvals_only=True)
+        return np.array(sorted((mp.mpf(value) for value in values), reverse=True), dtype=object)
+
+
+def distance(matrix: NDArray[Any], values: NDArray[Any], vectors: NDArray[Any]) -> float:
+    """The norm of M − QΓQᵀ, for the orthogonal factor Q of the vectors, in 60 digits."""
+    with mp.workdps(60):
+        floats = mp.matrix(vectors.tolist())
+        for _ in range(6):  # Newton's method for the polar factor
+            floats = floats * (3 * mp.eye(len(matrix)) - floats.T * floats) / 2
+        rest = mp.matrix(matrix.tolist()) - floats * mp.diag(values.tolist()) * floats.T
+        return float(mp.mnorm(rest, "f"))
+
+
+@each_matrix
+def test_both_bounds_hold_and_are_small(name: str) -> None:
+    matrix = MATRICES[name]
+    floats = matrix.astype(np.float64)
+    values, vectors = np.linalg.eigh(floats)
+    size, exact = max(float(np.linalg.norm(floats)), 1.0), truth(matrix)
+    bound = float_residual(floats, values, vectors)
+    assert max(abs(exact - values[::-1])) <= bound.of_eigenvalues <= 1e-11 * size * len(matrix)
+    assert distance(matrix, values, vectors) <= bound.of_matrix <= 3 * bound.of_eigenvalues
+    nearest = [round(value) for value in values.tolist()]
+    sharper = exact_residual(matrix, nearest, vectors)
+    assert max(abs(exact - np.array(nearest[::-1], dtype=object))) <= sharper.of_eigenvalues
+    assert distance(matrix, np.array(nearest, dtype=object), vectors) <= sharper.of_matrix
+    assert sharper.of_eigenvalues <= 1e-14 * size * len(matrix) + len(matrix)
+
+
+def test_a_wrong_answer_of_the_solver_is_noticed() -> None:
+    matrix = MATRICES["generic"]
+    floats = matrix.astype(np.float64)
+    values, vectors = np.linalg.eigh(floats)
+    one = np.arange(10) == 3
+    small = float_residual(floats, values, vectors)
+    assert float_residual(floats, values + 1e5 * one, vectors).of_eigenvalues >= 1e5
+    wrong = [round(v) for v in (values + 1e5 * one).tolist()]
+    assert exact_residual(matrix, wrong, vectors).of_eigenvalues >= 1e5 - 1
+    assert float_residual(floats, values, vectors * (1 - 0.3 * one)).of_eigenvalues > 1e5 * small.of_eigenvalues
+    for nonsense in (np.zeros_like(vectors), np.full_like(vectors, np.nan)):
+        for found in (float_residual(floats, values, nonsense), exact_residual(matrix, [0] * 10, nonsense)):
+            assert math.isinf(found.of_eigenvalues)
+            assert math.isinf(found.of_matrix)
+
+
+@pytest.mark.parametrize("overlap", [0.0, 0.1, 0.4])
+def test_vectors_that_are_not_orthonormal(overlap: float) -> None:
+    """The bound on the matrix holds for vectors that are far from orthonormal, and is not far above the error."""
+    matrix = integer_moment(4, 20, 1000, seed=2)
+    rng = np.random.default_rng(3)
+    values, vectors = np.linalg.eigh(matrix.astype(np.float64))
+    bent = vectors @ (np.eye(4) + overlap * rng.uniform(-0.2, 0.2, (4, 4)))
+    bound = float_residual(matrix.astype(np.float64), values, bent).of_matrix
+    assert distance(matrix, values, bent) <= bound <= 20 * distance(matrix, values, bent) + 1e-3
+
+
+def test_bounds_have_room_for_rounded_entries() -> None:
+    assert Residual(0.0, 0.0, 3.0).of_eigenvalues >= 3.0
+    assert Residual(0.0, 0.0, 3.0).of_matrix >= 3.0
+
+
+def nothing(matrix: Any) -> Any:
+    raise np.linalg.LinAlgError("did not converge")
+
+
+def nonsense(matrix: Any) -> Any:
+    return np.zeros(len(matrix)), np.full_like(matrix, np.nan)
+
+
+def rough(matrix: Any) -> Any:
+    """Eigenvectors turned a little and no longer orthonormal."""
+    values, vectors = EIGH(matrix)
+    return values, vectors + 1e-7 * np.random.default_rng(1).standard_normal(matrix.shape)
+
+
+EIGH = np.linalg.eigh
+
+
+@each_matrix
+@pytest.mark.parametrize("solver", [EIGH, nothing, nonsense, rough])
+def test_the_error_is_within_what_is_asked_whatever_the_solver_does(
+    name: str, solver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matrix = MATRICES[name]
+    monkeypatch.setattr(np.linalg, "eigh", solver)
+    size = float(np.linalg.norm(matrix.astype(np.float64)))
+    rounding = 2.0**-53 * size
+    for error in (2.0**20 + 2 * rounding, 1e-6 + 2 * rounding):
+        values, vectors = eigensystem(matrix, error)
+        # The vectors are those of Q up to the rounding of floats, which moves QΓQᵀ by that much of its size.
+        assert distance(matrix, values, vectors) <= error + 16 * len(matrix) * rounding
+        assert np.abs(vectors.T @ vectors - np.eye(len(matrix))).max() < 1e-14  # also for the rough solver
+        assert np.all(np.diff(values) >= 0)
+
+
+def test_the_float_solver_is_enough_where_it_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eigensolver, "_rotated", None)
+    eigensystem(MATRICES["generic"], 2.0**16)
+
+
+def test_an_error_below_the_rounding_of_floats_is_refused() -> None:
+    with pytest.raises(dp.SamplingError, match="above what the noise covers after 60 attempts"):
+        eigensystem(MATRICES["beyond 64 bits"], 1.0)
