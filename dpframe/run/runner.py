@@ -80,7 +80,7 @@ def _run(
     charge = None if account is None else account.reserve(plan, content_hash)
     # From here on the plan is charged: `plan.spent` is spent whatever happens.
     attempt = Attempt()
-    made = partial(_result, plan, stated, attempt, private=random.private)
+    made = partial(_result, plan, stated, attempt, charge, private=random.private)
     with _kept(made):
         draw_and_derive(plan, source, random, reporter, attempt)
     result, error = made(), attempt.error(plan)
@@ -101,7 +101,7 @@ def _run(
     return result
 
 
-def _result(plan: Plan, stated: Statement, attempt: Attempt, *, private: bool) -> Result:
+def _result(plan: Plan, stated: Statement, attempt: Attempt, charge: Charge | None, *, private: bool) -> Result:
     """The result of a run, with the values that there are."""
     if plan.rows.released_norm is not None:
         with suppress(Exception):  # the values are charged: return them, if need be without the noise scales
@@ -118,7 +118,8 @@ def _result(plan: Plan, stated: Statement, attempt: Attempt, *, private: bool) -
         for step in plan.steps
         if step.name not in records
     }
-    return Result(statement=stated, records=records, private=private, versions=registry.versions(), failed=failed)
+    versions = registry.versions()
+    return Result(statement=stated, records=records, private=private, versions=versions, charge=charge, failed=failed)
 
 
 @contextmanager
@@ -182,7 +183,7 @@ def draw_and_derive(
         possible = Pass(due.number, tuple(step for step in due.steps if attempt.is_possible(plan, step)))
         drawn = [step.name for step in possible.steps if isinstance(step.action, Mechanism)]
         reading = partial(read, plan, source, possible, attempt.values, reporter)
-        data = attempt.guarded(drawn[0], random, reading, derivation=False) if drawn else None
+        data = attempt.guarded(drawn[0], random, reading, derivation=False, may_exit=True) if drawn else None
         for step in possible.steps:
             if attempt.is_possible(plan, step):
                 reporter.begin(_phase(step))
