@@ -103,8 +103,18 @@ def boolean(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
         raise refuse(owner, attribute.alias or attribute.name, "True or False", value)
 
 
+LONGEST_NAME = 200
+"""Names of steps are names of files and of members of archives."""
+
+
+def is_name(value: object) -> bool:
+    """Whether the value is the name of a step: words of letters, digits, '_' and '-', joined by dots in recipes."""
+    words = value.split(".") if isinstance(value, str) and len(value) <= LONGEST_NAME else [""]
+    return all(word.replace("_", "").replace("-", "").isalnum() for word in words)
+
+
 def identifier(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
-    """Require the name of a step: words of letters, digits, '_' and '-', joined by dots in recipes."""
-    words = value.split(".") if isinstance(value, str) else [""]
-    if not all(word.replace("_", "").replace("-", "").isalnum() for word in words):
-        raise refuse(owner, attribute.alias or attribute.name, "a name of letters, digits, '_' and '-'", value)
+    """Require the name of a step; see `is_name`."""
+    if not is_name(value):
+        allowed = f"a name of letters, digits, '_' and '-', at most {LONGEST_NAME} of them"
+        raise refuse(owner, attribute.alias or attribute.name, allowed, value)

@@ -41,11 +41,12 @@ import attrs
 import numpy as np
 
 from dpframe import registry
+from dpframe.display.visible import visible
 from dpframe.errors import DPFrameError, PlanError
 from dpframe.interfaces import PostProcessor
 from dpframe.kinds import Kind
 from dpframe.plan import Plan
-from dpframe.plan.steps import Step, derive, release
+from dpframe.plan.steps import Step, made
 from dpframe.plan.toml import Place, Places, write
 from dpframe.spec.budget import Budget
 from dpframe.spec.columns import Category, Column
@@ -56,6 +57,8 @@ from dpframe.spec.scenario import Scenario
 FORMAT = 1
 KEYS = ("format", "requires", "accountant", "accept", "rows", "budget", "steps", "scenario")
 STEP_KEYS = ("release", "derive", "with", "weight", "level")
+NESTED = 16  # levels of tables and lists; a matrix in a step of a plan is on the fifth
+LARGEST_BITS = 1024  # a larger integer is no finite double
 
 T = TypeVar("T")
 
@@ -74,9 +77,22 @@ def loads(text: str, *, source: str = "plan") -> Plan:
     """
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise PlanError(f"{source} is not TOML: {error}") from None
+        _check_size(content, NESTED)
+    except RecursionError:
+        raise PlanError(visible(f"{source} is not a plan: its values are nested too deeply.")) from None
+    except ValueError as error:  # not TOML, or an integer of thousands of digits
+        raise PlanError(visible(f"{source} is not TOML: {error}")) from None
     return _Reader(Places(source, text)).plan(content)
+
+
+def _check_size(value: Any, depth: int) -> None:
+    """Raise RecursionError for values nested more deeply than any plan needs, ValueError for too large an integer."""
+    if not depth:
+        raise RecursionError
+    if isinstance(value, int) and value.bit_length() > LARGEST_BITS:
+        raise ValueError(f"an integer has {value.bit_length()} bits, more than any number of a plan")
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _check_size(each, depth - 1)
 
 
 def content_hash(plan: Plan) -> str:
@@ -226,8 +242,7 @@ class _Reader:
         shares = {key: table[key] for key in ("weight", "level") if key in table}
         if shares and role == "derive":
             raise place.at(next(iter(shares))).error("a derived result is free: it takes neither weight nor level.")
-        make: Callable[..., Step] = release if role == "release" else derive
-        return self._placed(place, lambda: make(table[role], table["with"], **shares, **parameters))
+        return self._placed(place, lambda: made(role, table[role], table["with"], parameters, **shares))
 
     def _build(self, cls: type[T], table: dict[str, Any], place: Place) -> T:
         declared: Any = cls

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import numpy as np
 
 from dpframe.accounting.auto import accountant
 from dpframe.accounting.calibrate import largest_scale
@@ -104,7 +106,10 @@ def _check_supported(chosen: Accountant, step: str, losses: tuple[PrivacyLoss, .
 
 def _composed(plan: Plan, chosen: Accountant, losses: Mapping[str, tuple[PrivacyLoss, ...]]) -> float:
     """The epsilon of all losses, where one that rests on an accepted model is composed as under that model."""
-    return chosen.epsilon([loss for part in losses.values() for loss in under_models(part)], plan.budget.delta)
+    try:
+        return chosen.epsilon([loss for part in losses.values() for loss in under_models(part)], plan.budget.delta)
+    except ArithmeticError:  # levels far beyond any budget, for which no bound can be computed
+        return math.inf
 
 
 def _too_expensive(plan: Plan, chosen: Accountant, free: bool) -> PlanError:
@@ -131,3 +136,16 @@ def _too_expensive(plan: Plan, chosen: Accountant, free: bool) -> PlanError:
             f"delta=0. Say dp.Budget(epsilon={plan.budget.epsilon:g}, delta=1e-6), or use a pure mechanism."
         )
     return PlanError(f"no level of the free steps fits {plan.budget}; raise the budget.")
+
+
+@contextmanager
+def computable() -> Iterator[None]:
+    """Raise PlanError where floats cannot hold what is computed from a plan."""
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except ArithmeticError as error:
+        raise PlanError(
+            "a number of the plan (of its rows, budget, steps or scenario) is so large or so small that floats cannot "
+            f"hold what is computed from it ({type(error).__name__}). Nothing was charged."
+        ) from None

@@ -9,13 +9,16 @@ from typing import Any
 
 import attrs
 
+from dpframe.display.visible import visible
 from dpframe.errors import PlanError
 
 Path = tuple[str | int, ...]
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
-_KEY = re.compile(r"""^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+# possessive: a match takes time in proportion to the line, whatever is in it
+_HEADER = re.compile(r"^\s*+(\[\[?+)([^\]]++)\]\]?+\s*+(?:#.*+)?+$")
+_WORD = r"""(?:[\w-]++|"[^"]*+"|'[^']*+')"""
+_KEY = re.compile(rf"^\s*+({_WORD}(?:\s*+\.\s*+{_WORD})*+)\s*+=")
 
 
 @attrs.frozen
@@ -67,7 +70,7 @@ class Place:
             path = path[:-1]
         line = f", line {self.places.lines[path]}" if path else ""
         shown = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.path).lstrip(".")
-        return PlanError(f"{self.places.source}{line}{f' ({shown})' if shown else ''}: {message}")
+        return PlanError(visible(f"{self.places.source}{line}{f' ({shown})' if shown else ''}: {message}"))
 
 
 def _lines(text: str) -> dict[Path, int]:

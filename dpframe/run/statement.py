@@ -115,23 +115,6 @@ class Statement(Exportable):
         """The statement as plain data."""
         return attrs.asdict(self)
 
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> Statement:
-        """The statement from the plain data that `to_dict` gives.
-
-        Args:
-            content: the fields of the statement.
-        """
-        lines = tuple(
-            Line(**{**line, "of": tuple(line["of"]), "losses": tuple(line["losses"])}) for line in content["lines"]
-        )
-        spent = content["spent"]
-        budgets = {
-            "budget": Budget(**content["budget"]),
-            "spent": ModelBudget(**spent) if "model" in spent else Budget(**spent),
-        }
-        return cls(**{**content, **budgets, "lines": lines})
-
 
 def statement(plan: Plan, content_hash: str) -> Statement:
     """What a plan promises and costs.
