@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from dpframe.cli.streams import console
 from dpframe.errors import LedgerError
 from dpframe.ledger import Ledger
 
@@ -105,9 +106,7 @@ def _verify(arguments: argparse.Namespace) -> None:
 
 
 def _print(shown: Any, arguments: argparse.Namespace) -> None:
-    from rich.console import Console
-
     if arguments.json:
         print(shown.to_json())
     else:
-        Console(highlight=False).print(shown)
+        console().print(shown)
