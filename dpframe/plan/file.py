@@ -58,7 +58,7 @@ FORMAT = 1
 KEYS = ("format", "requires", "accountant", "accept", "rows", "budget", "steps", "scenario")
 STEP_KEYS = ("release", "derive", "with", "weight", "level")
 NESTED = 16  # levels of tables and lists; a matrix in a step of a plan is on the fifth
-LARGEST_BITS = 1024  # a larger integer is no finite double
+LARGEST_BITS = 1023  # of integers that are finite doubles
 
 T = TypeVar("T")
 

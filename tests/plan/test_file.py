@@ -188,6 +188,13 @@ def test_results_record_the_hash_of_their_plan() -> None:
     assert plan.content_hash[:16] in str(result)
 
 
+@pytest.mark.parametrize("weight", [1e6, 1e9])
+def test_a_weight_far_from_one_is_a_share_all_the_same(weight: float) -> None:
+    """At scale one its epsilon is beyond what can be computed; the scale that fits the budget is far below."""
+    plain, heavy = (load(GOOD.replace("weight = 2", f"weight = {each}")) for each in (2, weight))
+    assert heavy.pricing.levels["moment"] == pytest.approx(plain.pricing.levels["moment"], rel=1e-9)
+
+
 BAD = [
     ("format = 1", "format = 2", r"line 1 \(format\): format must be 1; got 2"),
     ("format = 1", "format = true", r"line 1 \(format\): format must be 1"),
@@ -266,7 +273,10 @@ BAD = [
     ("k = 2\n", "", r"line 32 \(steps\[2\]\): step 'components': 'top-subspace' needs the parameter 'k'"),
     ('derive = "components"', 'derive = "moment"', r"two steps are named 'moment'"),
     ("[scenario]", "[senario]", r"line 38 \(senario\): unknown key 'senario'"),
-    ("dim = 3", "dim = 0", r"line 38 \(scenario\): Scenario.dim must be a positive integer"),
+    ("dim = 3", "dim = 0", r"line 38 \(scenario\): Scenario.dim must be an integer from 1 to 1048576"),
+    ("dim = 3", "dim = 3\nn = 9223372036854775809", r"Scenario.n must be an integer from 1 to 9223372036854775808"),
+    ("weight = 2", "weight = 1e300", r"line 22 \(steps\[0\]\): Step.weight must be .* below 1e\+12"),
+    ("weight = 2", "level = 1e300", r"line 22 \(steps\[0\]\): Step.level must be .* below 1e\+12"),
     ("[30, 20, 10]", "[10, 20, 30]", r"line 38 \(scenario\): a spectrum must have"),
     ("[30, 20, 10]", "[30, 20]", r"line 38 \(scenario\): the assumed spectrum has 2 values"),
     ("dim = 3", f"dim = {'9' * 5000}", r"plan.toml is not TOML: Exceeds the limit"),
