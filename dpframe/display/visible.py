@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Control and format characters (terminal escapes, reversed writing), lone surrogates and separators of lines."""
 
+JOINERS = "\u200c\u200d"  # format characters that belong to the spelling of words
+
 
 def visible(text: str) -> str:
     r"""The text with every invisible character, line breaks included, written as its escape.
@@ -20,11 +22,16 @@ def visible(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(_escaped(character) if _is_invisible(character) else character for character in text)
+    return "".join(_escaped(character) if is_invisible(character) else character for character in text)
 
 
-def _is_invisible(character: str) -> bool:
-    return unicodedata.category(character) in INVISIBLE
+def is_invisible(character: str) -> bool:
+    """Whether a terminal may obey the character instead of showing it.
+
+    Args:
+        character: one character.
+    """
+    return unicodedata.category(character) in INVISIBLE and character not in JOINERS
 
 
 def _escaped(character: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from dpframe.display.visible import visible
+from dpframe.display.visible import is_invisible, visible
 from dpframe.errors import PlanError
 
 Path = tuple[str | int, ...]
@@ -140,8 +140,12 @@ def _inline(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(_inline, value)) + "]"
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return "".join(map(_character, json.dumps(value, ensure_ascii=False)))
     return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _character(character: str) -> str:
+    return f"\\U{ord(character):08x}" if is_invisible(character) else character
 
 
 def _key(key: str) -> str:

@@ -162,6 +162,12 @@ def test_every_plan_round_trips_exactly_with_one_hash(plan: dp.Plan) -> None:
     assert plan.pricing == again.pricing
 
 
+def test_a_file_holds_no_control_characters() -> None:
+    plan = load(GOOD.replace('name = "age"', 'name = "a\\u001b\\u0085\\u202e\\U000e0001g"'))
+    assert plan == load(dumps(plan))
+    assert all(character.isprintable() for line in dumps(plan).split("\n") for character in line)
+
+
 def test_the_hash_ignores_layout_and_sees_every_change() -> None:
     plan = load(GOOD)
     assert plan.content_hash == load(GOOD.replace("\n\n", "\n# a comment\n\n")).content_hash

@@ -16,7 +16,6 @@ import signal
 import sys
 import tempfile
 import tomllib
-import unicodedata
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,7 +25,7 @@ import attrs
 
 import dpframe as dp
 from dpframe import registry
-from dpframe.display.visible import INVISIBLE
+from dpframe.display.visible import is_invisible
 from dpframe.plan import toml
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -155,6 +154,7 @@ def check_plan(path: Path) -> None:
         assert_visible(str(error))
         return
     assert_visible(str(explanation))
+    assert_visible(plan.dumps())
     json.loads(explanation.to_json())
     assert plan == dp.Plan.loads(plan.dumps())
     assert plan.content_hash == dp.Plan.loads(plan.dumps()).content_hash
@@ -177,7 +177,7 @@ def check_result(path: Path) -> None:
 
 
 def assert_visible(text: str) -> None:
-    assert INVISIBLE.isdisjoint(map(unicodedata.category, set(text) - {"\n"})), "control characters are printed"
+    assert not any(map(is_invisible, set(text) - {"\n"})), "control characters are printed"
 
 
 CHECKS: dict[str, Callable[[Path], None]] = {"plan": check_plan, "result": check_result}
