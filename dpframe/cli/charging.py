@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from dpframe import registry
@@ -27,11 +27,12 @@ class _Gate:
 
 
 @contextmanager
-def charging(output: Output) -> Iterator[None]:
-    """Save what a failing run has released, and turn whatever happens after the charge into a ReleaseFailed.
+def charging(output: Output, deliver: Callable[[Result], None]) -> Iterator[None]:
+    """Deliver what a failing run has released, and turn whatever happens after the charge into a ReleaseFailed.
 
     Args:
         output: the files of the result.
+        deliver: saves and prints a result.
     """
     gate = _Gate()
     try:
@@ -40,7 +41,7 @@ def charging(output: Output) -> Iterator[None]:
     except BaseException as error:
         released = getattr(error, "result", None)
         if released is not None:
-            error.add_note(_saved(released, output))
+            error.add_note(_delivered(released, output, deliver))
         refused = isinstance(error, DPFrameError) and released is None and UNSURE.rstrip(".") not in str(error)
         if isinstance(error, ReleaseFailed) or not gate.passed or refused:
             raise
@@ -55,10 +56,11 @@ def charging(output: Output) -> Iterator[None]:
         ) from None
 
 
-def _saved(released: Result, output: Output) -> str:
-    """Save the part of a result that a failing run has released, and say where it is."""
+def _delivered(released: Result, output: Output, deliver: Callable[[Result], None]) -> str:
+    """Deliver the part of a result that a failing run has released, and say where it is."""
     try:
-        output.save(released)
+        with suppress(BrokenPipeError):
+            deliver(released)
     except ReleaseFailed as error:
         return str(error)
     return f"What was released is in {output.described}."

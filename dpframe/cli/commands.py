@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -148,23 +149,28 @@ def run(arguments: argparse.Namespace) -> None:
     with reserved(arguments.output or Path(f"{Path(arguments.plan).stem}-result")) as output:
         charged = {"ledger": _ledger(arguments), "dataset": arguments.dataset}
         data = _data(arguments.data, arguments.query)
-        with charging(output):
+        deliver = partial(_deliver, output=output, as_json=arguments.json)
+        with charging(output, deliver):
             result = plan.run(data, progress=_on_a_terminal(), **charged)
-        output.save(result)
-        try:
-            _show(result, output, arguments)
-        except BrokenPipeError:  # whoever reads the report has seen enough
-            raise
-        except Exception as error:
-            reason = getattr(error, "strerror", None) or type(error).__name__
-            raise ReleaseFailed(
-                f"the charge stands, but the report could not be printed ({reason}). The result is in "
-                f"{output.described}."
-            ) from None
+        deliver(result)
 
 
-def _show(result: Result, output: Output, arguments: argparse.Namespace) -> None:
-    if arguments.json:
+def _deliver(result: Result, *, output: Output, as_json: bool) -> None:
+    """Save a result and print it; raises ReleaseFailed, which says where it is, unless both succeed."""
+    output.save(result)
+    try:
+        _show(result, output, as_json)
+    except BrokenPipeError:  # whoever reads the report has seen enough
+        raise
+    except Exception as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        raise ReleaseFailed(
+            f"the charge stands, but the report could not be printed ({reason}). The result is in {output.described}."
+        ) from None
+
+
+def _show(result: Result, output: Output, as_json: bool) -> None:
+    if as_json:
         print(result.to_json())
     else:
         console().print(result)

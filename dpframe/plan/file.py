@@ -40,7 +40,7 @@ from typing import Any, TypeVar
 import attrs
 import numpy as np
 
-from dpframe import registry
+from dpframe import registry, validators
 from dpframe.display.visible import visible
 from dpframe.errors import DPFrameError, PlanError
 from dpframe.interfaces import PostProcessor
@@ -278,18 +278,21 @@ class _Reader:
             raise place.error(str(error)) from None
 
     def _check_requirements(self, requires: dict[str, Any]) -> None:
-        from packaging.specifiers import InvalidSpecifier, SpecifierSet
+        from packaging.specifiers import SpecifierSet
 
         installed = {plugin.name: plugin for plugin in registry.plugins()}
         for name, wanted in requires.items():
             place = self.places.top.at("requires")
+            plugin = installed.get(name)
             try:
                 accepted = SpecifierSet(wanted if isinstance(wanted, str) else "no text")
-            except InvalidSpecifier:
-                raise place.error(f'{name} must be a version range such as ">=0.1"; got {wanted!r}.') from None
-            plugin = installed.get(name)
+                fits = plugin is not None and accepted.contains(plugin.version, prereleases=True)
+            except ValueError:  # no specifier, or one with numbers of thousands of digits
+                raise place.error(
+                    f'{name} must be a version range such as ">=0.1"; got {validators.shown(wanted)}.'
+                ) from None
             if plugin is None or plugin.status != "active":
                 state = "is not installed" if plugin is None else f"is {plugin.status}: {plugin.reason}"
                 raise place.error(f"the plan requires {name} {wanted}, which {state}.")
-            if not accepted.contains(plugin.version, prereleases=True):
+            if not fits:
                 raise place.error(f"the plan requires {name} {wanted}; version {plugin.version} is installed.")

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpframe.accounting.auto import accountant
 from dpframe.accounting.calibrate import largest_scale
-from dpframe.errors import BudgetExceeded, PlanError
+from dpframe.errors import BudgetExceeded, DPFrameError, PlanError
 from dpframe.interfaces import Accountant
 from dpframe.losses import PrivacyLoss, under_models
 from dpframe.spec.budget import Budget, spent_by
@@ -144,8 +144,10 @@ def computable() -> Iterator[None]:
     try:
         with np.errstate(all="ignore"):
             yield
-    except ArithmeticError as error:
+    except DPFrameError:
+        raise
+    except (ArithmeticError, ValueError) as error:
         raise PlanError(
-            "a number of the plan (of its rows, budget, steps or scenario) is so large or so small that floats cannot "
-            f"hold what is computed from it ({type(error).__name__}). Nothing was charged."
+            f"the plan cannot be computed with ({type(error).__name__}: {error}): a number of its rows, budget, steps "
+            "or scenario may be so large or so small that floats cannot hold what follows from it. Nothing was charged."
         ) from None

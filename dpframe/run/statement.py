@@ -12,6 +12,7 @@ from dpframe.display.exportable import Exportable
 from dpframe.interfaces import Mechanism
 from dpframe.kinds import Kind
 from dpframe.losses import under_models
+from dpframe.plan.pricing import computable
 from dpframe.rounding import format_up
 from dpframe.run import wording
 from dpframe.spec.budget import NOT_WORST_CASE, Budget, ModelBudget
@@ -123,7 +124,8 @@ def statement(plan: Plan, content_hash: str) -> Statement:
         plan: the plan, possibly bound to a dimension.
         content_hash: the hash of the plan as the user declared it.
     """
-    lines = _lines(plan)
+    with computable():
+        lines = _lines(plan)
     return Statement(
         protected=wording.protected(plan.rows),
         against=wording.against(plan),

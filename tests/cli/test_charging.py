@@ -93,7 +93,7 @@ def test_a_ledger_that_may_have_charged_exits_three(
 
 
 @pytest.mark.parametrize("error", [dp.ReleaseFailed("a derivation failed."), KeyError("x"), dp.DataError("no.")])
-def test_what_was_released_before_a_failure_is_saved(
+def test_what_was_released_before_a_failure_is_printed_and_saved(
     error: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     released = dp.Plan.load("plan.toml").run(np.load("rows.npy"))
@@ -104,7 +104,8 @@ def test_what_was_released_before_a_failure_is_saved(
         raise error
 
     monkeypatch.setattr(runner, "run", failing)
-    code, _, err = dpframe(*RUN, capsys=capsys)
+    code, out, err = dpframe(*RUN, capsys=capsys)
     assert 3 == code
+    assert out.startswith("What was promised")
     assert "What was released is in plan-result/result.json and plan-result/arrays.npz." in err
     assert released == dp.Result.load("plan-result/result.json")

@@ -211,6 +211,7 @@ BAD = [
     ("[budget]", "[budget]\n[budget]", r"not TOML: .*line 19"),
     ('">=0.1"', '">=9"', r"line 2 \(requires\): the plan requires dpframe-gaussian >=9; version 0.1.0 is installed"),
     ('">=0.1"', '"new"', r"line 2 \(requires\): dpframe-gaussian must be a version range"),
+    ('">=0.1"', f'">=0.{"9" * 5000}"', r"line 2 \(requires\): dpframe-gaussian must be a version range"),
     ('">=0.1"', "7", r"line 2 \(requires\): dpframe-gaussian must be a version range"),
     (
         "dpframe-gaussian =",

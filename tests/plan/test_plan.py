@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import attrs
 import pytest
@@ -197,3 +198,15 @@ def test_a_norm_that_is_released_does_not_settle_recipes_again() -> None:
         found = plan(radius, dp.release("t", "settling"), rows=rows)
         assert ["radius", "t"] == [step.name for step in found.with_released_norm({"radius": dp.Scalar(2.0)}).steps]
         assert 2 == len(plan(dp.release("t", "settling"), rows=dp.Rows(norm=2.0, neighbors="add-remove")).releases)
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("float division by zero"), ValueError("math domain error")])
+def test_numbers_that_floats_cannot_hold_are_a_plan_error(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: Any) -> Any:
+        raise error
+
+    plan = dp.Plan(rows=ROWS, budget=BUDGET, steps=[dp.release("moment", "gaussian")])
+    for method in ("slack", "loss"):
+        monkeypatch.setattr(type(plan.steps[0].action), method, failing)
+        with pytest.raises(dp.PlanError, match=f"{type(error).__name__}: {error}.* Nothing was charged"):
+            dp.Plan(rows=ROWS, budget=BUDGET, steps=[dp.release("moment", "gaussian")]).explain(dim=2)
