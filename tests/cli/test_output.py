@@ -6,7 +6,6 @@ import errno
 import json
 import math
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,14 +36,26 @@ def test_a_step_may_have_the_name_of_an_argument_of_numpy(name: str, capsys: pyt
         assert np.array_equal(dp.Result.load("plan-result/result.json")[name], arrays[name])
 
 
+@attrs.frozen(eq=False, slots=False)
+class Between(dp.Scalar):
+    """A number of a third party, with figures that JSON does not have."""
+
+    high: float = attrs.field(kw_only=True)
+    low: float = attrs.field(kw_only=True)
+    unknown: float = attrs.field(kw_only=True)
+    single: float = attrs.field(kw_only=True)
+
+
 @attrs.frozen(kw_only=True)
 class Odd(NoisyTrace):
-    """States figures that JSON does not have."""
+    """Releases such a number."""
 
     name = "odd"
+    gives = Between  # type: ignore[assignment]
 
-    def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
-        return {"trace": math.inf, "other": -math.inf, "none": math.nan, "single": np.float32(0.5)}  # type: ignore[dict-item]
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> Between:
+        figures: dict[str, Any] = {"high": math.inf, "low": -math.inf, "unknown": math.nan, "single": np.float32(0.5)}
+        return Between(super().release(data, level, random).array, **figures)
 
 
 def test_figures_that_json_lacks_are_strings_there(capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,14 +64,14 @@ def test_figures_that_json_lacks_are_strings_there(capsys: pytest.CaptureFixture
         code, out, err = dpframe(*RUN, "--json", capsys=capsys)
     assert (0, "") == (code, err)
     content = json.loads(out, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
-    noise = {"trace": "Infinity", "other": "-Infinity", "none": "NaN", "single": 0.5}
-    assert noise == content["statement"]["lines"][0]["noise"]
+    figures = {"high": "Infinity", "low": "-Infinity", "unknown": "NaN", "single": 0.5}
+    assert figures.items() <= content["results"]["moment"].items()
     loaded = dp.Result.load("plan-result/result.json")
-    read = loaded.statement.lines[0].noise
-    assert (math.inf, -math.inf, 0.5) == (read["trace"], read["other"], read["single"])
-    assert math.isnan(read["none"])
+    value = loaded.record("moment").value
+    assert isinstance(value, Between)
+    assert (math.inf, -math.inf, 0.5) == (value.high, value.low, value.single)
+    assert math.isnan(value.unknown)
     assert content == json.loads(loaded.to_json())
-    assert "trace inf" in str(loaded)
 
 
 def test_a_name_too_long_for_an_archive_is_refused_before_the_charge(
