@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -238,9 +239,10 @@ def _numbers(array: np.ndarray[Any, Any], labels: tuple[str, ...] | None) -> str
     if array.ndim == 0:
         return f"  {array.item():.6g}"
     matrix = array[:, None] if array.ndim == 1 and labels is not None else np.atleast_2d(array)
+    matrix = matrix.reshape(len(matrix), math.prod(matrix.shape[1:]))
     named = labels is not None and len(labels) == len(matrix)
     names = list(labels[:SHOWN]) if named and labels is not None else [""] * min(SHOWN, len(matrix))
-    width = max(map(len, names))
+    width = max(map(len, names), default=0)
     lines = []
     for name, row in zip(names, matrix[:SHOWN, :SHOWN], strict=False):
         cells = " ".join(f"{value:11.4g}" for value in row)

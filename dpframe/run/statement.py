@@ -13,6 +13,7 @@ from dpframe.display.exportable import Exportable
 from dpframe.interfaces import Accountant, Mechanism
 from dpframe.kinds import Kind
 from dpframe.losses import under_models
+from dpframe.plan.pricing import computable
 from dpframe.plan.slack import law_errors, slack
 from dpframe.rounding import format_given, format_up
 from dpframe.run import wording
@@ -121,23 +122,6 @@ class Statement(Exportable):
         """The statement as plain data."""
         return attrs.asdict(self)
 
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> Statement:
-        """The statement from the plain data that `to_dict` gives.
-
-        Args:
-            content: the fields of the statement.
-        """
-        lines = tuple(
-            Line(**{**line, "of": tuple(line["of"]), "losses": tuple(line["losses"])}) for line in content["lines"]
-        )
-        spent = content["spent"]
-        budgets = {
-            "budget": Budget(**content["budget"]),
-            "spent": ModelBudget(**spent) if "model" in spent else Budget(**spent),
-        }
-        return cls(**{**content, **budgets, "lines": lines})
-
 
 def statement(plan: Plan, content_hash: str) -> Statement:
     """What a plan promises and costs.
@@ -146,7 +130,8 @@ def statement(plan: Plan, content_hash: str) -> Statement:
         plan: the plan, possibly bound to a dimension.
         content_hash: the hash of the plan as the user declared it.
     """
-    lines, composer = _lines(plan), _composer(plan)
+    with computable():
+        lines, composer = _lines(plan), _composer(plan)
     return Statement(
         protected=wording.protected(plan.rows),
         against=wording.against(plan),

@@ -14,6 +14,7 @@ from dpframe_orbit.orbit import SOLVER_ERROR, check_bits, refuse_centered
 from dpframe_orbit.pattern import Floats
 
 FINE = 50  # bits of the coordinates of a basis
+MOST = 256  # directions: each is a loss to compose, and at a level below 1/256 of the whole shows nothing
 
 
 @attrs.frozen(kw_only=True)
@@ -31,7 +32,7 @@ class Bingham(dp.Mechanism):
     moves its law, from errors that were measured, not proved. The number of proposals depends on the data.
 
     Args:
-        k: the number of directions. For more than one, the joint draw of ``orbit`` is closer to the truth.
+        k: the number of directions, at most 256. For more than one, the joint draw of ``orbit`` is closer to the truth.
         bits: the grid has a spacing of 2^−bits.
 
     Guarantee:
@@ -55,7 +56,7 @@ class Bingham(dp.Mechanism):
     smallest_level = 2.0**-40  # the draw is uniform long before, and all figures are finite
     draws_depend_on_data = True
 
-    k: int = attrs.field(default=1, validator=dp.validators.positive_int)
+    k: int = attrs.field(default=1, validator=dp.validators.integer(at_least=1, at_most=MOST))
     bits: int = attrs.field(default=16, validator=check_bits)
 
     def output_shape(self, rows: dp.Rows) -> dp.Shape:

@@ -336,7 +336,8 @@ def test_recipes_say_which_is_better() -> None:
         (lambda: dp.release("h", "orbit", spectrum=[1.0], bits=4), "Orbit.bits must be an integer from 8 to 28; got 4"),
         (lambda: dp.release("h", "orbit", spectrum=dp.ref("x")), "no earlier step has that name"),
         (lambda: dp.release("v", "bingham", k=4), "k=4 is more than the 3 coordinates"),
-        (lambda: dp.release("v", "bingham", k=0), "Bingham.k must be a positive integer; got 0"),
+        (lambda: dp.release("v", "bingham", k=0), "Bingham.k must be an integer from 1 to 256; got 0"),
+        (lambda: dp.release("v", "bingham", k=10**6), "Bingham.k must be an integer from 1 to 256; got 1000000"),
         (lambda: dp.release("v", "bingham", bits=2.5), "Bingham.bits must be an integer from 8 to 28; got 2.5"),
     ],
 )
