@@ -27,6 +27,9 @@ DISABLE = "DPFRAME_DISABLE_PLUGINS"
 OWN = ("dpframe-gaussian", "dpframe-laplace", "dpframe-orbit", "dpframe-pld", "dpframe-spiked")
 """The project's own plugins are loaded first, so that no other can take their names."""
 
+STEP_KEYS = ("release", "derive", "with", "weight", "level", "rows")
+"""What a step of a plan file says beside the parameters of its action."""
+
 CORE = "dpframe"
 """The origin of the classes of the core."""
 
@@ -187,8 +190,14 @@ def checked_class(role: str, cls: Any) -> str:
     wanted = {"mechanism": ("unit", "gives"), "postprocessor": ("gives",)}.get(role, ())
     if not issubclass(cls, Recipe) and (absent := [word for word in wanted if not hasattr(cls, word)]):
         raise PluginError(f"{cls.__name__} does not define {absent[0]}")
-    if role in ("mechanism", "postprocessor", "statistic") and not attrs.has(cls):
-        raise PluginError(f"{cls.__name__} is not an attrs class; decorate it with @attrs.frozen(kw_only=True)")
+    if role in ("mechanism", "postprocessor", "statistic"):
+        if not attrs.has(cls):
+            raise PluginError(f"{cls.__name__} is not an attrs class; decorate it with @attrs.frozen(kw_only=True)")
+        taken = [field.alias for field in attrs.fields(cls) if role != "statistic" and field.alias in STEP_KEYS]
+        if taken:
+            raise PluginError(
+                f"{cls.__name__} has a parameter {taken[0]!r}, which every step has; give it another name"
+            )
     return name
 
 

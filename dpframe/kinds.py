@@ -265,6 +265,18 @@ class Vector(Kind):
 
 
 @attrs.frozen(eq=False, slots=False)
+class Scales(Vector):
+    """One positive number per coordinate, by which coordinates are divided."""
+
+    title = "scales"
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.array.dtype.kind != "f" or not (self.array > 0.0).all():
+            raise self._refused("positive numbers")
+
+
+@attrs.frozen(eq=False, slots=False)
 class Radii(Vector):
     """Two bounds on lengths: of the projection on a subspace, and of that on its orthogonal complement."""
 

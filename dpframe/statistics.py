@@ -86,6 +86,11 @@ class RowSum(Statistic):
     constant: ClassVar[int] = lattice.RADIUS // 2
     """c, in lattice steps. A larger one makes the count more precise, and the sums less."""
 
+    def check(self, rows: Rows) -> None:
+        """Raise PlanError if there is no bound on a row that is known before the run."""
+        if rows.columns is None and "norm" in rows.released:
+            raise PlanError("a sum of rows needs public ranges, columns=[...], or a public norm.")
+
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
         """See :func:`dpframe.sensitivity.augmented_sum`."""
         return {"sum": sensitivity.augmented_sum(rows, self.constant)}
@@ -93,7 +98,8 @@ class RowSum(Statistic):
     def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
         """The sum of these rows; a row that contributes nothing has no constant."""
         integers = chunk.integers()[:, : chunk.rows.known_dim]
-        counted = np.isfinite(chunk.values).all(axis=1).sum()
+        with np.errstate(over="ignore"):
+            counted = np.isfinite(chunk.values.astype(np.float64, copy=False)).all(axis=1).sum()
         return {"sum": np.append(integers.sum(axis=0), self.constant * counted).astype(np.int64)}
 
     def part_shapes(self, rows: Rows) -> Mapping[str, Shape]:

@@ -177,5 +177,5 @@ def _records(data: Any, rows: Rows) -> Iterator[bytes]:
     if source.one_shot:
         raise PlanError("neighbors are read many times; pass arrays, tables or paths, not one-shot iterables.")
     for block in source.blocks():
-        mapped = coordinates(rows, block).astype(np.float64)
+        mapped = coordinates(rows.unplaced, block).astype(np.float64)
         yield from (row.tobytes() for row in np.where(np.isnan(mapped), np.nan, mapped + 0.0))

@@ -105,8 +105,8 @@ class Experiment:
         for step, _ in self.plan.releases:
             mechanism, level = resolve(step.action, values), self.plan.pricing.levels[step.name]
             assert isinstance(mechanism, Mechanism)
-            one = mechanism.log_density(values[step.name], self.data(pair, False), level)
-            other = mechanism.log_density(values[step.name], self.data(pair, True), level)
+            handed = [runner.handed(self.plan, step, self.data(pair, which), values) for which in (False, True)]
+            one, other = (mechanism.log_density(values[step.name], data, level) for data in handed)
             if one is None or other is None:
                 return None
             if not (math.isfinite(one) and math.isfinite(other)):

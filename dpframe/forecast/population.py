@@ -101,7 +101,7 @@ class Sample(Population):
     def unclipped(self, rows: Rows, statistics: Iterable[Statistic]) -> PrivateData:
         longest = float(np.sqrt(np.einsum("ij,ij->i", self.values, self.values).max()))
         norm = min(max(longest, 1 / NORM_LIMIT), NORM_LIMIT)
-        return self.data(attrs.evolve(rows, norm=norm, about=None, scale=None), statistics)
+        return self.data(attrs.evolve(rows, norm=norm), statistics)
 
     def _parts(self, rows: Rows, statistic: Statistic) -> Parts:
         """A statistic summed over blocks, and cached: releases that differ only in noise read the same."""
@@ -109,11 +109,9 @@ class Sample(Population):
         if key not in self._known:
             if len(self._known) > 64:
                 self._known.clear()
-            seen, shift, rate = rows, *rows.affine
-            if isinstance(statistic, Under):
-                seen, shift, rate = statistic.rows, *statistic.rows.affine
+            seen = statistic.rows if isinstance(statistic, Under) else rows
             blocks = [self.values[start : start + BLOCK] for start in range(0, len(self.values), BLOCK)]
-            self._known[key] = _sum(statistic.partial(Chunk(seen, (block - shift) * rate)) for block in blocks)
+            self._known[key] = _sum(statistic.partial(Chunk(seen, block)) for block in blocks)
         return self._known[key]
 
 
@@ -136,6 +134,11 @@ def population(plan: Plan, scenario: Scenario, seed: int) -> Population:
         scenario: the assumed data.
         seed: the seed of the data.
     """
+    if any(plan.rows_of(step).is_placed for step in plan.steps):
+        raise PlanError(
+            "rows about a center, or divided by scales, are not simulated: a scenario does not say where rows lie. "
+            "Leave out about= and scale= to forecast the errors of rows about the middle of their ranges."
+        )
     eigenvalues = scenario.eigenvalues
     if eigenvalues is None:
         raise PlanError("a simulation needs a scenario with spectrum=, or with model='spiked'.")
@@ -160,7 +163,7 @@ def _check_matrix_suffices(plan: Plan) -> None:
     advice = "say how rows are distributed: dp.Scenario(..., n=..., model='gaussian')."
     if plan.rows.center:
         raise PlanError(f"this plan is centered, so a simulation needs rows; {advice}")
-    if plan.rows.is_placed or not plan.same_public_rows:
+    if not plan.same_public_rows:
         raise PlanError(f"the norm or center of its rows differs or is released, so a simulation needs rows; {advice}")
     for step, mechanism in plan.releases:
         if others := [statistic.name for statistic in mechanism.reads() if not isinstance(statistic, Moment)]:

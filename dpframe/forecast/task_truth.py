@@ -39,7 +39,8 @@ class Ideal:
             synthetic: the data.
             rows: the promise, which decides whether rows are centered.
         """
-        exact: Kind = Moment.value(synthetic.unclipped(rows, [Moment()]).moment, rows)
+        data = synthetic.unclipped(rows, [Moment()])
+        exact: Kind = Moment.value(data.moment, data.rows)
         if isinstance(exact, AugmentedMoment):
             exact = CovarianceOf(of=exact).apply()
         return exact if self.k is None else RESULTS[self.task](of=exact, k=self.k).apply()

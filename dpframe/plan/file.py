@@ -41,6 +41,7 @@ import attrs
 import numpy as np
 
 from dpframe import registry, validators
+from dpframe.discovery import STEP_KEYS
 from dpframe.display.visible import visible
 from dpframe.errors import DPFrameError, PlanError
 from dpframe.interfaces import PostProcessor
@@ -57,7 +58,6 @@ from dpframe.spec.scenario import Scenario
 
 FORMAT = 1
 KEYS = ("format", "requires", "accountant", "accept", "rows", "budget", "steps", "scenario")
-STEP_KEYS = ("release", "derive", "with", "weight", "level", "rows")
 NESTED = 16  # levels of tables and lists; a matrix in a step of a plan is on the fifth
 LARGEST_BITS = 1023  # of integers that are finite doubles
 

@@ -41,6 +41,16 @@ def _check_released(parts: Mapping[str, str], described: str, known: Mapping[str
             raise PlanError(f"the {part} of rows must be {KINDS[part].title}, but {name!r} gives {known[name].title}.")
 
 
+def _check_lengths(rows: Rows, shapes: Mapping[str, Shape | None]) -> None:
+    """Raise PlanError where a step that releases a center or scales gives another number of them than coordinates."""
+    for part, name in rows.released.items():
+        shape = shapes.get(name)
+        if part != "norm" and shape is not None and rows.dim is not None and shape not in ((rows.dim,), (None,)):
+            raise PlanError(
+                f"the {part} of rows must have {rows.dim} numbers, one per coordinate; {name!r} has others."
+            )
+
+
 @attrs.frozen(kw_only=True, slots=False)
 class Plan:
     """A declarative release, checked and priced when it is built. Every run costs its budget again.
@@ -120,6 +130,7 @@ class Plan:
                 rows = self.rows_of(step)
                 for part in (action, *statistics):
                     part.check(rows)
+                _check_lengths(rows, shapes)
             shapes[step.name] = action.output_shape(rows)
         return shapes
 
@@ -244,7 +255,8 @@ class Plan:
         Args:
             values: the results so far, by step.
         """
-        rows, steps = self.rows.with_released(values), tuple(step.with_released(values) for step in self.steps)
+        axes = None if self.rows.columns is None else self.rows.unplaced.axes
+        rows, steps = self.rows.with_released(values), tuple(step.with_released(values, axes) for step in self.steps)
         return self if (rows, steps) == (self.rows, self.steps) else self._with_rows(rows, steps)
 
     def _with_rows(self, rows: Rows, declared: tuple[Step, ...]) -> Plan:

@@ -109,6 +109,5 @@ def statistics_of(step: Step, rows: Rows, values: Mapping[str, Kind]) -> tuple[t
         values: the results of earlier passes, by step.
     """
     reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
-    own, plain = (each.with_released(values) for each in (rows.placed(step.rows), rows))
     resolved = (resolve(statistic, values) for statistic in reads)
-    return tuple((statistic, under(statistic, own, plain)) for statistic in resolved)
+    return tuple((statistic, under(statistic, rows.placed(step.rows), rows, values)) for statistic in resolved)

@@ -11,7 +11,7 @@ import attrs
 from dpframe import registry, validators
 from dpframe.errors import PlanError
 from dpframe.interfaces import Mechanism, PostProcessor, Recipe
-from dpframe.kinds import Kind, titles
+from dpframe.kinds import Axes, Kind, titles
 from dpframe.spec import placement
 from dpframe.spec.placement import Placement, as_placement
 from dpframe.spec.refs import input_kinds
@@ -87,15 +87,16 @@ class Step:
         inner = settled.steps(self.name, self.weight)
         return tuple(part for step in inner for part in step.expanded(rows, budget, scenario))
 
-    def with_released(self, values: Mapping[str, Kind]) -> Step:
+    def with_released(self, values: Mapping[str, Kind], axes: Axes | None) -> Step:
         """The same step with the parts of its rows that are among the values.
 
         Args:
             values: the results so far, by step.
+            axes: the coordinates of mapped rows, if they have any.
         """
         if self.rows is None:
             return self
-        return attrs.evolve(self, rows=attrs.evolve(self.rows, **placement.released(self.rows, values)))
+        return attrs.evolve(self, rows=attrs.evolve(self.rows, **placement.released(self.rows, values, axes)))
 
     def level_at(self, scale: float) -> float:
         """The fixed level of the step, or else weight · scale.

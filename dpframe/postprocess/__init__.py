@@ -1,6 +1,6 @@
 """Post-processors: pure functions of released values, which cost no budget."""
 
-from dpframe.postprocess.center import Correlation, CountOf, CovarianceOf, MeanOf
+from dpframe.postprocess.center import Correlation, CountOf, CovarianceOf, MeanOf, ScalesOf
 from dpframe.postprocess.spectral import (
     Eigenvalues,
     ExplainedVariance,
@@ -22,6 +22,7 @@ __all__ = [
     "PositivePart",
     "RankK",
     "RealPart",
+    "ScalesOf",
     "ToUnits",
     "TopSubspace",
     "WithSpectrum",

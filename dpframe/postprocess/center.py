@@ -13,9 +13,10 @@ import attrs
 import numpy as np
 
 from dpframe.interfaces import PostProcessor
-from dpframe.kinds import AugmentedMoment, AugmentedSum, Covariance, Mean, Scalar, SymmetricMatrix
+from dpframe.kinds import AugmentedMoment, AugmentedSum, Covariance, Mean, Scalar, Scales, SymmetricMatrix
 from dpframe.lattice import FloatArray
-from dpframe.spec.refs import input
+from dpframe.spec.refs import Shape, input
+from dpframe.spec.rows import Rows
 
 
 def count_and_mean(released: AugmentedMoment | AugmentedSum) -> tuple[float, FloatArray]:
@@ -82,6 +83,31 @@ class CovarianceOf(PostProcessor):
     def apply(self) -> Covariance:
         count, mean = count_and_mean(self.of)
         return Covariance(self.of.array[:-1, :-1] / count - np.outer(mean, mean), axes=self.of.axes)
+
+
+@attrs.frozen(kw_only=True)
+class ScalesOf(PostProcessor):
+    """The standard deviation of each coordinate, by which rows can be divided: ``dp.Rows(scale=dp.ref(...))``.
+
+    A noisy variance that is not positive is replaced by the smallest one that is, or by 1 where none is.
+
+    Args:
+        of: the covariance.
+    """
+
+    name = "scales"
+    gives = Scales
+
+    of: Any = input(Covariance)
+
+    def output_shape(self, rows: Rows) -> Shape:
+        return (rows.dim,)
+
+    def apply(self) -> Scales:
+        variances = np.diag(self.of.array)
+        least = variances[variances > 0.0].min(initial=np.inf)
+        usable = np.where(variances > 0.0, variances, least if np.isfinite(least) else 1.0)
+        return Scales(np.sqrt(usable), axes=self.of.axes)
 
 
 @attrs.frozen(kw_only=True)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import attrs
 
 from dpframe.interfaces import Statistic
+from dpframe.kinds import Kind
 from dpframe.lattice import IntArray
 from dpframe.reading.chunk import Chunk
 from dpframe.reading.exact_sum import ExactSum
@@ -40,14 +41,33 @@ class Under(Statistic):
         """Add the parts of a chunk that was mapped by its own promise."""
         self.statistic.add_to(chunk, sums)
 
+    def check(self, rows: Rows) -> None:
+        """Check the statistic under its own promise."""
+        self.statistic.check(self.rows)
 
-def under(statistic: Statistic, own: Rows, rows: Rows) -> Statistic:
-    """The statistic to read for a step.
+
+def under(statistic: Statistic, own: Rows, rows: Rows, values: Mapping[str, Kind]) -> Statistic:
+    """The statistic to read for a step: as it is, where it sees the rows of the plan.
+
+    The decision rests on the promises as they were declared, and the promise of an `Under` on the released parts alone
+    that the statistic needs. So it is the same before the pass and after it, when more may have been released.
 
     Args:
         statistic: the statistic, with its references resolved.
-        own: the promise of the step.
-        rows: the promise of the plan, under which all statistics are read that do not say otherwise.
+        own: the promise of the step, as declared.
+        rows: the promise of the plan, as declared.
+        values: the results of earlier passes at least, by step.
     """
-    seen = own.unplaced if statistic.sees == "mapped" else own
-    return statistic if seen == rows else Under(statistic, seen)
+    seen = _visible(own, rows, statistic)
+    return statistic if seen == rows else Under(statistic, seen.with_released(values))
+
+
+def _visible(own: Rows, rows: Rows, statistic: Statistic) -> Rows:
+    """The promise of a step without the parts that a statistic does not depend on."""
+    if statistic.sees == "clipped":
+        return own
+    if own.columns is None:
+        return rows  # arrays have a norm only, which counts for clipped rows
+    if statistic.sees == "mapped":
+        return own.unplaced
+    return own if own.norm is None else attrs.evolve(own, norm=None)

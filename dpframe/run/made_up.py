@@ -26,6 +26,7 @@ from dpframe.kinds import (
     Mean,
     Radii,
     Scalar,
+    Scales,
     Spectrum,
     Subspace,
     SymmetricMatrix,
@@ -193,6 +194,10 @@ def _radii(shape: tuple[int, ...], imagined: Imagined, length: float) -> FloatAr
     return np.array([length, length / 2])
 
 
+def _scales(shape: tuple[int, ...], imagined: Imagined, length: float) -> FloatArray:
+    return np.linspace(0.1, 1.0, math.prod(shape)).reshape(shape) * length
+
+
 def _scalar(shape: tuple[int, ...], imagined: Imagined, length: float) -> FloatArray:
     return np.full(shape, length if imagined.rows else 0.0)
 
@@ -207,6 +212,7 @@ _MAKERS: dict[type[Kind], Callable[..., Any]] = {
     Mean: _numbers,
     Radii: _radii,
     Scalar: _scalar,
+    Scales: _scales,
     Spectrum: _spectrum,
     Subspace: _subspace,
     SymmetricMatrix: _moment,

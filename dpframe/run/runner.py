@@ -13,14 +13,14 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 import numpy as np
 
 from dpframe import registry
 from dpframe.errors import DataError, PlanError
-from dpframe.interfaces import Mechanism, PostProcessor, Statistic
+from dpframe.interfaces import Mechanism, PostProcessor
 from dpframe.kinds import Kind
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
@@ -37,11 +37,12 @@ from dpframe.run.statement import Line, Statement, statement
 from dpframe.run.within_noise import within_noise
 from dpframe.sources import Source, open_source
 from dpframe.spec.refs import resolve
-from dpframe.spec.rows import Rows
 from dpframe.validators import is_int
 
 if TYPE_CHECKING:
     from dpframe.ledger.account import Account
+
+T = TypeVar("T")
 
 
 def run(
@@ -134,7 +135,7 @@ def _result(plan: Plan, stated: Statement, attempt: Attempt, charge: Charge | No
         private=private,
         versions=registry.versions(),
         charge=charge,
-        warnings=_warnings(plan.rows, records),
+        warnings=_warnings(plan, records),
         failed=failed,
     )
 
@@ -152,10 +153,11 @@ def _kept(result: Callable[[], Result]) -> Iterator[None]:
         raise
 
 
-def _warnings(rows: Rows, records: Mapping[str, Record]) -> tuple[str, ...]:
+def _warnings(plan: Plan, records: Mapping[str, Record]) -> tuple[str, ...]:
     """Warnings about the released values, which are charged: they are returned, if need be without warnings."""
     with suppress(Exception):
-        return within_noise(rows, records.values())
+        of_steps = ((plan.rows_of(step), records[step.name]) for step in plan.steps if step.name in records)
+        return tuple(warning for rows, record in of_steps for warning in within_noise(rows, [record]))
     return ()
 
 
@@ -246,9 +248,9 @@ def read(
         values: the results of earlier passes, by step.
         reporter: receives the progress.
     """
-    rows, wanted = plan.rows.with_released(values), due.statistics(plan.rows, values)
+    rows, wanted = _told(lambda: (plan.rows.with_released(values), due.statistics(plan.rows, values)))
     for statistic in wanted:
-        _check_again(statistic, rows)
+        _told(partial(statistic.check, rows))
     if not wanted:
         return PrivateData(rows, statistics={})
     if source.partitions is not None:
@@ -258,10 +260,10 @@ def read(
     return PrivateData(rows, statistics=accumulate(blocks, wanted, rows, expected=source.expected))
 
 
-def _check_again(statistic: Statistic, rows: Rows) -> None:
-    """Check a statistic whose references are resolved; the error depends on released values only, and may be shown."""
+def _told(check: Callable[[], T]) -> T:
+    """The result of a check with references resolved; its error depends on released values only, and may be shown."""
     try:
-        statistic.check(rows)
+        return check()
     except PlanError as error:
         raise WrongKind(str(error)) from None
 
@@ -281,9 +283,20 @@ def act(plan: Plan, step: Step, data: PrivateData, values: Mapping[str, Kind], r
         return derived(plan, step, values)
     level = plan.pricing.levels[step.name]
     with np.errstate(all="ignore"):  # whether NumPy warns or raises would depend on the data
-        handed = data.handed(plan.rows_of(step).with_released(values), dict(statistics_of(step, plan.rows, values)))
-        value = action.release(handed, level, random.child(step.name))
+        value = action.release(handed(plan, step, data, values), level, random.child(step.name))
     return of_its_kind(plan, step, value)
+
+
+def handed(plan: Plan, step: Step, data: PrivateData, values: Mapping[str, Kind]) -> PrivateData:
+    """What the mechanism of a step is handed: its own statistics, with its own promise.
+
+    Args:
+        plan: the plan, for rows of a known dimension.
+        step: the step.
+        data: the statistics that were read.
+        values: the results so far, by step.
+    """
+    return data.handed(plan.rows_of(step).with_released(values), dict(statistics_of(step, plan.rows, values)))
 
 
 def _notify(record: Record) -> None:

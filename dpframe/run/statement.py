@@ -220,4 +220,6 @@ def _parameters(step: Step) -> dict[str, str]:
         if value is None or value == field.default or isinstance(value, Ref):
             continue  # `Line.of` lists the references
         shown[field.alias] = value.title if isinstance(value, Kind) else str(value)
+    for part, value in ({} if step.rows is None else step.rows.given).items():
+        shown[f"rows.{part}"] = f"what {value.name!r} releases" if isinstance(value, Ref) else str(value)
     return shown

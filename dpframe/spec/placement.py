@@ -14,13 +14,13 @@ import numpy as np
 
 from dpframe import validators
 from dpframe.errors import PlanError
-from dpframe.kinds import Kind, Mean, Scalar, Vector
+from dpframe.kinds import Axes, Kind, Mean, Scalar, Scales
 from dpframe.spec.refs import Ref
 
 NORM_LIMIT = 1e140  # squares of lattice steps must stay in float64
 SCALE_LIMIT = 1e6  # scales are from 1/SCALE_LIMIT to SCALE_LIMIT
 
-KINDS: dict[str, type[Kind]] = {"about": Mean, "scale": Vector, "norm": Scalar}
+KINDS: dict[str, type[Kind]] = {"about": Mean, "scale": Scales, "norm": Scalar}
 """The kind that a step must give, for each part of a placement."""
 
 Numbers = tuple[float, ...]
@@ -29,7 +29,9 @@ Numbers = tuple[float, ...]
 def as_numbers(values: Any) -> Any:
     """Convert a sequence of real numbers to a tuple of floats; return anything else unchanged, to be refused."""
     values = validators.as_tuple(values)
-    return tuple(map(validators.as_float, values)) if isinstance(values, tuple) else values
+    if not isinstance(values, tuple):
+        return values
+    return tuple(each + 0.0 if isinstance(each, float) else each for each in map(validators.as_float, values))
 
 
 def check_parts(owner: Any) -> None:
@@ -55,17 +57,37 @@ def references(owner: Any) -> dict[str, str]:
     return {name: value.name for name in KINDS if isinstance(value := getattr(owner, name), Ref)}
 
 
-def released(owner: Any, values: Mapping[str, Kind]) -> dict[str, Any]:
+def released(owner: Any, values: Mapping[str, Kind], axes: Axes | None) -> dict[str, Any]:
     """The parts whose steps are among the values, as numbers in their ranges.
 
-    A released center or scale outside its range is moved to the end of it: rows are taken about a point of their box.
+    A part outside its range is moved to the end of it: rows are taken about a point of their box.
+
+    Args:
+        owner: what refers to steps.
+        values: the results so far, by step.
+        axes: the coordinates of mapped rows. A mean in other coordinates of the same columns is mapped to these.
     """
-    known = {name: values[step].array for name, step in references(owner).items() if step in values}
-    limits = {"about": (-1.0, 1.0), "scale": (1 / SCALE_LIMIT, SCALE_LIMIT)}
-    return {
-        name: float(array) if name == "norm" else tuple(np.clip(array, *limits[name]).tolist())
-        for name, array in known.items()
-    }
+    limits = {"about": (-1.0, 1.0), "scale": (1 / SCALE_LIMIT, SCALE_LIMIT), "norm": (1 / NORM_LIMIT, NORM_LIMIT)}
+    parts: dict[str, Any] = {}
+    for name, step in references(owner).items():
+        if step not in values:
+            continue
+        array = values[step].array.real
+        if name == "about" and axes is not None:
+            array = _in_coordinates(array, values[step].axes, axes, step)
+        found = np.clip(array, *limits[name]).tolist()
+        parts[name] = found if name == "norm" else tuple(found)
+    return parts
+
+
+def _in_coordinates(mean: Any, own: Axes | None, axes: Axes, step: str) -> Any:
+    """A mean in coordinates of its own, in those of mapped rows."""
+    if own is None or own == axes:
+        return mean
+    if own.labels != axes.labels:
+        raise PlanError(f"the center of rows must be a mean of their columns, but {step!r} is one of others.")
+    with np.errstate(all="ignore"):
+        return np.nan_to_num((np.array(own.offset) - axes.offset + own.scale * mean) / axes.scale)
 
 
 @attrs.frozen(kw_only=True)

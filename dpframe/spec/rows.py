@@ -168,8 +168,9 @@ class Rows:
 
     @property
     def unplaced(self) -> Rows:
-        """The promise about mapped rows: without a center, scales, and the norm that is measured from the center."""
-        return attrs.evolve(self, about=None, scale=None, norm=None) if self.is_placed else self
+        """The promise about mapped rows: of columns, without a center, scales and a norm; arrays as they are."""
+        placed = self.columns is not None and (self.is_placed or self.norm is not None)
+        return attrs.evolve(self, about=None, scale=None, norm=None) if placed else self
 
     @property
     def known_dim(self) -> int:
@@ -223,7 +224,7 @@ class Rows:
 
     def with_released(self, values: Mapping[str, Kind]) -> Rows:
         """The same promise with the parts of it that are among the released values."""
-        known = placement.released(self, values)
+        known = placement.released(self, values, None if self.columns is None else self.unplaced.axes)
         return attrs.evolve(self, **known) if known else self
 
     def placed(self, place: Placement | None) -> Rows:

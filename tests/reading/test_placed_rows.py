@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import dpframe.plugin as dp
+from dpframe.lattice import RADIUS
 from dpframe.reading.kernels.buffers import PAIRS
 from dpframe.reading.mapper import mapper
 from dpframe.reading.scratch import Scratch
@@ -122,8 +123,8 @@ SCALES = st.one_of(st.sampled_from([1e-6, 1.0, 1e6]), st.floats(1e-3, 1e3))
 @settings(max_examples=200, deadline=None)
 @given(
     cells=st.lists(st.tuples(CELLS, CELLS, st.sampled_from(["F", "M", "?"])), min_size=4, max_size=8),
-    about=st.tuples(PLACES, PLACES, PLACES, PLACES),
-    scale=st.tuples(SCALES, SCALES, SCALES, SCALES),
+    about=st.one_of(st.none(), st.tuples(PLACES, PLACES, PLACES, PLACES)),
+    scale=st.one_of(st.none(), st.tuples(SCALES, SCALES, SCALES, SCALES)),
     norm=st.one_of(st.none(), st.floats(1e-3, 10.0)),
     relation=st.sampled_from(["add-remove", "replace"]),
     contributions=st.sampled_from([1, 2]),
@@ -131,8 +132,8 @@ SCALES = st.one_of(st.sampled_from([1e-6, 1.0, 1e6]), st.floats(1e-3, 1e3))
 )
 def test_neighbors_never_move_a_moment_more_than_declared(
     cells: list[tuple[float, float, str]],
-    about: tuple[float, ...],
-    scale: tuple[float, ...],
+    about: tuple[float, ...] | None,
+    scale: tuple[float, ...] | None,
     norm: float | None,
     relation: str,
     contributions: int,
@@ -163,6 +164,28 @@ def _moment(rows: dp.Rows, cells: list[tuple[float, float, str]]) -> NDArray[np.
     if not cells:
         table = {"a": np.zeros(0), "b": np.zeros(0), "s": np.zeros(0, dtype="<U1")}
     return accumulate([table], [dp.Moment()], rows)[dp.Moment()]["moment"]
+
+
+@pytest.mark.parametrize(
+    "said", [{"scale": (0.1, 0.1)}, {"about": (0.9, -0.9)}, {"about": (1.0, 1.0), "scale": (9.0, 9.0)}]
+)
+def test_rows_of_the_box_are_never_longer_than_promised(said: dict[str, Any]) -> None:
+    """Without a norm, lengths are bounded by the ranges; also where a narrow range far from 0 is badly rounded."""
+    for low in (-1.0, 1e15):
+        columns = [dp.Column("a", low, low + 2), dp.Column("b", low, low + 2)]
+        rows = dp.Rows(columns=columns, neighbors="add-remove", **said)
+        for a in (low, low + 1, low + 2):
+            for b in (low, low + 2):
+                cells = {"a": np.array([a]), "b": np.array([b])}
+                moment = accumulate([cells], [dp.Moment()], rows)[dp.Moment()]["moment"]
+                assert np.trace(moment) <= RADIUS**2, (low, a, b)
+
+
+def test_a_narrow_range_far_from_zero() -> None:
+    """Its middle and the center are rounded, so that the coordinate of an end is larger than its formula says."""
+    rows = dp.Rows(columns=[dp.Column("a", 1e15, 1e15 + 2)], neighbors="add-remove", about=(0.99,))
+    moment = accumulate([{"a": np.array([1e15])}], [dp.Moment()], rows)[dp.Moment()]["moment"]
+    assert moment.item() <= RADIUS**2
 
 
 def test_the_bound_is_reached() -> None:

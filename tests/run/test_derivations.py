@@ -138,6 +138,7 @@ SUBJECTS: dict[str, dict[str, Any]] = {
     "range-radii": {"of": "components", "columns": (1, 1, 2)},
     "rank-k": {"of": "covariance", "k": 2},
     "real-part": {"of": "covariance"},
+    "scales": {"of": "covariance"},
     "spiked-covariance": {"of": "covariance", "rank": 1, "n": 100},
     "to-units": {"of": "components"},
     "top-subspace": {"of": "covariance", "k": 2},

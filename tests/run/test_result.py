@@ -74,6 +74,7 @@ def many_kinds() -> dp.Result:
         dp.derive("covariance", "covariance", of="moment"),
         dp.derive("covariance-in-units", "to-units", of="covariance"),
         dp.derive("correlation", "correlation", of="covariance"),
+        dp.derive("scales", "scales", of="covariance"),
         dp.derive("positive", "psd", of="covariance"),
         dp.derive("components", "top-subspace", of="covariance", k=2),
         dp.derive("loadings", "to-units", of="components"),

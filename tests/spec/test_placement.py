@@ -59,7 +59,7 @@ def test_released_parts_are_moved_into_their_ranges() -> None:
     assert {"about": "c", "scale": "s", "norm": "r"} == rows.released
     values: dict[str, dp.Kind] = {
         "c": dp.Mean([3.0, -3.0, 0.5, 0.0]),
-        "s": dp.Vector([0.0, -1.0, 1e9, 2.0]),
+        "s": dp.Scales([1e-9, 1e-300, 1e9, 2.0]),
         "r": dp.Scalar(0.5),
     }
     found = rows.with_released(values)
@@ -69,14 +69,44 @@ def test_released_parts_are_moved_into_their_ranges() -> None:
     assert {"norm": "r", "scale": "s"} == rows.with_released({"c": values["c"]}).released
 
 
+def test_a_mean_in_other_coordinates_is_mapped_to_those_of_the_rows() -> None:
+    rows = promise(about=dp.ref("c"))
+    axes = rows.unplaced.axes
+    assert axes is not None
+    mapped = [0.25, -0.5, 0.75, 0.25]
+    in_units = np.array(axes.offset) + np.array(axes.scale) * mapped
+    elsewhere = promise(about=ABOUT, scale=SCALE)
+    shift, rate = elsewhere.affine
+    for mean in (
+        dp.Mean(mapped),
+        dp.Mean(mapped, axes=axes),
+        dp.Mean(in_units, axes=axes.in_units),
+        dp.Mean((np.array(mapped) - shift) * rate, axes=elsewhere.axes),
+    ):
+        assert rows.with_released({"c": mean}).about == pytest.approx(mapped, abs=1e-12)
+    other = dp.Axes(("w", "x", "y", "z"), (1.0,) * 4, (0.0,) * 4)
+    with pytest.raises(dp.PlanError, match="must be a mean of their columns, but 'c' is one of others"):
+        rows.with_released({"c": dp.Mean(mapped, axes=other)})
+
+
+@pytest.mark.parametrize(("norm", "found"), [(0.0, 1e-140), (-3.0, 1e-140), (1e300, 1e140), (0.5, 0.5)])
+def test_a_released_norm_is_moved_into_its_range(norm: float, found: float) -> None:
+    assert found == promise(norm=dp.ref("r")).with_released({"r": dp.Scalar(norm)}).norm
+
+
 def test_without_a_center_nothing_changes() -> None:
     rows = promise(norm=1.5)
-    assert rows is rows.unplaced
     assert rows is rows.with_released({})
+    assert promise() == rows.unplaced == rows.unplaced.unplaced
+    array = dp.Rows(norm=1.5, neighbors="replace")
+    assert array is array.unplaced
     assert rows is rows.placed(None)
     assert promise() == promise(about=ABOUT, norm=dp.ref("r")).unplaced
     assert "about" not in repr(rows)
     assert "about=(0.25" in repr(promise(about=ABOUT))
+    assert "scale=(0.5" in repr(promise(scale=SCALE))
+    assert promise(about=(0.0,) * 4) == promise(about=(-0.0,) * 4)
+    assert repr(promise(about=(0.0,) * 4)) == repr(promise(about=(-0.0,) * 4))
 
 
 @pytest.mark.parametrize(

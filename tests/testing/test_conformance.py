@@ -31,6 +31,7 @@ SUBJECTS = [
     dp.postprocess.MeanOf(of=AUGMENTED),
     dp.postprocess.CovarianceOf(of=AUGMENTED),
     dp.postprocess.Correlation(of=COVARIANCE),
+    dp.postprocess.ScalesOf(of=COVARIANCE),
     dp.postprocess.ToUnits(of=COVARIANCE),
     dp.postprocess.TopSubspace(of=MATRIX, k=2),
     dp.postprocess.RankK(of=MATRIX, k=2),
