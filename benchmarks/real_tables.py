@@ -8,7 +8,7 @@ the middle. Of a table with more than `MOST_ROWS` rows a fixed sample is taken.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import attrs
@@ -20,6 +20,9 @@ from dpframe.lattice import FloatArray
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 MOST_ROWS = 20_000
 SAMPLE = 20_260_101  # the seed of the sample
+
+FILES = {"adult": "adult", "acs": "acs2019_nist", "kdd": "kddcup99_10pct", "mnist": "mnist_149"}
+"""Of the folder beside the repository, whose README says what they are."""
 
 Range = tuple[float, float]
 FLAG: Range = (0, 1)  # a rate, too
@@ -94,22 +97,29 @@ class RealTable:
     shared: bool
 
 
-def shared() -> Iterator[RealTable]:
+def shared(folder: Path = SHARED) -> Iterator[RealTable]:
     """Tables of the folder beside the repository, those that are there."""
-    if (file := SHARED / "adult.npz").exists():
-        with np.load(file, allow_pickle=False) as found:
-            cells = np.column_stack([found["X"], found["y"]])
-        yield _table("adult", cells, ADULT, 6, shared=True)
-    if (file := SHARED / "acs2019_nist.npz").exists():
-        with np.load(file, allow_pickle=False) as found:
-            yield _table("acs", found["X"], ACS, 14, shared=True)
-    if (file := SHARED / "kddcup99_10pct.npz").exists():
-        with np.load(file, allow_pickle=False) as found:
-            yield _table("kdd", found["X"], KDD, None, shared=True)
-    if (file := SHARED / "mnist_149.npz").exists():
-        with np.load(file, allow_pickle=False) as found:
-            coarse = found["X"].reshape(-1, 7, 4, 7, 4).mean(axis=(2, 4))
-        yield _table("mnist", coarse.reshape(-1, 49), PIXELS, None, shared=True)
+    for name, stem in FILES.items():
+        if (file := folder / f"{stem}.npz").exists():
+            with np.load(file, allow_pickle=False) as found:
+                yield _shared(name, found)
+
+
+def missing(folder: Path = SHARED) -> list[str]:
+    """Tables that are not in the folder beside the repository."""
+    return [name for name, stem in FILES.items() if not (folder / f"{stem}.npz").exists()]
+
+
+def _shared(name: str, found: Mapping[str, FloatArray]) -> RealTable:
+    cells = found["X"]
+    if name == "adult":
+        return _table(name, np.column_stack([cells, found["y"]]), ADULT, 6, shared=True)
+    if name == "acs":
+        return _table(name, cells, ACS, 14, shared=True)
+    if name == "kdd":
+        return _table(name, cells, KDD, None, shared=True)
+    coarse = cells.reshape(-1, 7, 4, 7, 4).mean(axis=(2, 4))
+    return _table(name, coarse.reshape(-1, 49), PIXELS, None, shared=True)
 
 
 def bundled() -> Iterator[RealTable]:

@@ -81,8 +81,8 @@ def measure(turns: Turns) -> Table:
         "about their true mean, with the radius that is best for the task in hindsight; not private.",
     ]
     tables = list(real_tables.shared())
-    if not tables:
-        notes.append("The shared tables were not measured: there is no folder shared/data beside the repository.")
+    if missing := real_tables.missing():
+        notes.append(f"Not measured, since not in the folder shared/data beside the repository: {', '.join(missing)}.")
     try:
         turns.progress.says("preparing the environment of the peers")
         tables += real_tables.bundled()

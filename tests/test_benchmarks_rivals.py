@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Callable
+from pathlib import Path
 
 import attrs
 import numpy as np
@@ -17,7 +18,7 @@ from rich.console import Console
 import dpframe as dp
 from benchmarks import tables
 from benchmarks.progress import progress
-from benchmarks.real_tables import ACS, ADULT, BUNDLED, KDD, RealTable, mapped
+from benchmarks.real_tables import ACS, ADULT, BUNDLED, KDD, RealTable, mapped, missing, shared
 from benchmarks.rivals import AMIN, COMPONENTS, COVARIANCES, REGRESSIONS
 from benchmarks.rivals.noise import Draw, Neighbors, Noise, Norm, Terms
 from benchmarks.scores import COVARIANCE, EIGENVALUES, REGRESSION, SUBSPACES, TASKS, Truth
@@ -196,7 +197,7 @@ def test_with_a_large_budget_answers_are_nearly_right(rival: str, neighbors: Nei
     truth = Truth(covariance=np.cov(rows.T, bias=True), target=TARGET)
     answer = RUNS[rival](rows, terms_of(neighbors, 100.0), Noise(np.random.default_rng(4)))
     if rival in COVARIANCES:
-        limit = 0.3 if rival in {AMIN, "CoinPress"} else 0.03  # CoinPress clips one row in ten
+        limit = 0.3 if rival in {AMIN, "CoinPress"} else 0.03  # the latter clips one row in ten
         assert truth.of_covariance(answer, np.zeros((DIM, DIM)))[COVARIANCE] < limit
     elif rival in REGRESSIONS:
         assert truth.of_slopes(answer) < 0.03
@@ -245,6 +246,15 @@ def test_the_sparse_vector_technique_has_its_law(one_way: bool, slower: float) -
 def test_cells_are_clipped_to_public_ranges() -> None:
     cells = np.array([[0.0, 7.0], [5.0, math.nan]])
     assert [[-1.0, 1.0], [0.0, 0.0]] == mapped(cells, [(0, 10), (0, 2)]).tolist()
+
+
+def test_tables_that_are_not_there_are_named(tmp_path: Path) -> None:
+    assert (["adult", "acs", "kdd", "mnist"], []) == (missing(tmp_path), list(shared(tmp_path)))
+    random = np.random.default_rng(9)
+    np.savez(tmp_path / "adult.npz", X=random.integers(0, 90, (30, 6)), y=random.integers(0, 2, 30))
+    (table,) = shared(tmp_path)
+    assert ("adult", (30, 7), ["acs", "kdd", "mnist"]) == (table.name, table.rows.shape, missing(tmp_path))
+    assert np.abs(table.rows).max() <= 1
 
 
 def test_every_column_has_a_range() -> None:

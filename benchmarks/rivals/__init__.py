@@ -8,6 +8,7 @@ relations, and what was made better than published. All of them hold under both 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from benchmarks.rivals.adassp import adassp
 from benchmarks.rivals.amin import amin, amin_components
@@ -25,6 +26,7 @@ AMIN = "Amin et al. (pure ε)"
 COVARIANCES: dict[str, Callable[[FloatArray, Terms, Noise], Estimate]] = {
     "Analyze Gauss": analyze_gauss,
     "CoinPress": coinpress,
+    "CoinPress, wide": partial(coinpress, wide=True),
     "SeparateCov": separate,
     "AdaptiveCov": adaptive,
     AMIN: amin,

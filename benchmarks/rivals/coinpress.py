@@ -3,7 +3,8 @@
 
 Released: a center, and in two rounds the moment of the rows about it. The first round clips to what the box allows. The
 second is in coordinates in which the covariance found so far, made larger by what the noise may hide, is the identity,
-and clips to a length that one in ten rows of a standard normal law may exceed at most, as the authors' experiments do.
+and clips to a length that at most one in ten rows of a standard normal law exceeds, as the authors' experiments do, or,
+as their theorem has it, to one that none of n such rows exceeds with probability 0.9: two rivals, narrow and wide.
 Of mu², the center has a tenth; the rounds share the rest as 1/4 and 3/4, the authors' split.
 
 Privacy: the coordinates of a round depend on earlier releases only. Rows are clipped to length r in them, so their
@@ -26,10 +27,10 @@ from benchmarks.rivals.noise import Noise, Terms
 from dpframe.lattice import FloatArray
 
 ROUNDS = (1 / 4, 3 / 4)
-BEYOND = 0.1  # the probability that a row of a standard normal law is beyond the radius, at most
+BEYOND = 0.1  # the probability that a row is beyond the radius, at most
 
 
-def coinpress(rows: FloatArray, terms: Terms, noise: Noise) -> Estimate:
+def coinpress(rows: FloatArray, terms: Terms, noise: Noise, *, wide: bool = False) -> Estimate:
     """The covariance of rows about a private center, in rounds."""
     dim = rows.shape[1]
     about = centered(rows, terms, noise, math.sqrt(SHARE) * terms.mu)
@@ -48,11 +49,11 @@ def coinpress(rows: FloatArray, terms: Terms, noise: Noise) -> Estimate:
         scales, axes = np.linalg.eigh(above)
         scales = np.maximum(scales, 1e-12)
         inward, outward = rebuilt(1 / np.sqrt(scales), axes), rebuilt(np.sqrt(scales), axes)
-        radius, most = _radius(dim), 1.0
+        radius, most = _radius(dim, about.count if wide else 1.0), 1.0
     return Estimate(covariance=found, penalty=ridge)
 
 
-def _radius(dim: int) -> float:
-    """A length that a standard normal row exceeds with a small probability only (Laurent and Massart 2000)."""
-    log = math.log(1 / BEYOND)
+def _radius(dim: int, count: float) -> float:
+    """A length that one of so many standard normal rows exceeds with a small probability (Laurent and Massart 2000)."""
+    log = math.log(count / BEYOND)
     return math.sqrt(dim + 2 * math.sqrt(dim * log) + 2 * log)
