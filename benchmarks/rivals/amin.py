@@ -11,8 +11,8 @@ of the row in all, so by at most R² in sum where a row is added or removed and 
 subspace, chosen by earlier releases, uᵀMu moves within an interval of R² or 2R² over all u. A draw with κ = ε/R², or
 ε/2R², is ε-private, and pure epsilons add up. It holds with δ = 0, and δ is not used.
 
-Strengthened: twice the authors' κ under add-remove, where their argument for the exponential mechanism is not tight;
-exact draws; a private center.
+Strengthened: the largest κ that the argument allows, where libraries that implement the method take ε/4R²; exact draws;
+a private center.
 """
 
 from __future__ import annotations

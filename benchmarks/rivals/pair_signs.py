@@ -12,9 +12,9 @@ nothing changes. Otherwise its partner is left out now where no other row was, a
 row that was, a change of √2. So the matrix moves by at most √2 · MATCHINGS under either relation, for matchings that
 are coupled like this, and a mixture over matchings is as private as its worst part.
 
-Strengthened: GOE noise, the exact curve, the sensitivity √2 per pair instead of 2, and add-remove by the coupling. With
-all pairs instead of some, noise would be the same and the sampling error smaller, at a cost that is quadratic in the
-rows.
+Strengthened: GOE noise, the exact curve, √2 per pair, the best sensitivity there is, and add-remove by the coupling.
+With all pairs instead of some, noise would be the same and the sampling error smaller, at a cost that is quadratic in
+the rows.
 """
 
 from __future__ import annotations
