@@ -3,7 +3,7 @@
 
 Released: a center, and in two rounds the moment of the rows about it. The first round clips to what the box allows. The
 second is in coordinates in which the covariance found so far, made larger by what the noise may hide, is the identity,
-and clips to a length that at most one in ten rows of a standard normal law exceeds, as the authors' experiments do, or,
+and clips to a length that at most one in ten rows of a standard normal law exceeds, as the authors' experiments do, or
 to one that none of n such rows exceeds with probability 0.9, as their analysis wants it: two rivals, narrow and wide.
 Of mu², the center has a tenth; the rounds share the rest as 1/4 and 3/4.
 
