@@ -79,9 +79,9 @@ def measure(turns: Turns) -> Table:
         "Plain: ranges, `gaussian`, `covariance`. Centered by hand: a released mean, radius and moment. Rivals: "
         "benchmarks/rivals says how each is made private and what was strengthened. Limit: `gaussian` noise on rows "
         "about their true mean, with the radius that is best for the task in hindsight; not private, and no bound on "
-        "what other mechanisms can do. Where a method leaves a constant open (rounds and radius of CoinPress, rounds of "
-        "the power method, how AdaptiveCov chooses), two to six values were tried on simulated tables and on these, and "
-        "one that is good on both was taken: chosen in favor of the rivals, though not the best for every task. At "
+        "what other mechanisms can do. Where a method leaves a constant open (rounds and radius of CoinPress, rounds "
+        "of the power method, how AdaptiveCov chooses), two to six values were tried on simulated tables and on these, "
+        "and one that is good on both was taken: chosen in favor of the rivals, though not the best for every task. At "
         "small ε nothing helps on tables of a few hundred rows, and ratios there say little.",
     ]
     tables = list(real_tables.shared())
