@@ -1,4 +1,4 @@
-"""`python -m benchmarks [--long] [section ...]`: measure, print, and write results.json and RESULTS.md."""
+"""`python -m benchmarks [--long] [--quick] [section ...]`: measure, print, and write results.json and RESULTS.md."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ SECTIONS = {
     "person": "person",
     "import": "imports",
     "eigen": "eigen",
+    "tables": "tables",
 }
 """Modules by the name of their section, in the order in which they run."""
 
@@ -48,6 +49,7 @@ def main() -> None:
         metavar="SECONDS",
         help="how long a section may wait for other processes to be quiet; %(default)g unless said",
     )
+    parser.add_argument("--quick", action="store_true", help="fewer seeds in tables; print, and write nothing")
     asked = parser.parse_args()
     if unknown := [name for name in asked.sections if name not in ALL]:
         parser.error(f"there is no section {unknown[0]!r}; there is: {', '.join(ALL)}")
@@ -58,15 +60,16 @@ def main() -> None:
     known = earlier if here == there else {}  # figures of another machine or other versions do not mix with these
     for name in ALL:
         if name in chosen:
-            known[name] = _measured(name, asked.patience, console)
+            known[name] = _measured(name, asked.patience, asked.quick, console)
             report.show(known[name], console)
-            report.save(here, {name: known[name] for name in ALL if name in known})
+            if not asked.quick:
+                report.save(here, {name: known[name] for name in ALL if name in known})
 
 
-def _measured(name: str, patience: float, console: Console) -> report.Measured:
+def _measured(name: str, patience: float, quick: bool, console: Console) -> report.Measured:
     measure: Callable[[Turns], Table] = import_module(f"benchmarks.{ALL[name]}").measure
     with progress(name, console) as bar:
-        turns = Turns(bar, patience)
+        turns = Turns(bar, patience, quick)
         table = measure(turns)
     date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return report.Measured(table=table, date=date, rounds=turns.rounds, disturbed=turns.disturbed)

@@ -73,7 +73,9 @@ def _section(found: dict[str, Any]) -> Measured:
     table = found["table"]
     rows = tuple(Row(**row) for row in table["rows"])
     return Measured(
-        table=Table(title=table["title"], notes=tuple(table["notes"]), rows=rows),
+        table=Table(
+            title=table["title"], notes=tuple(table["notes"]), rows=rows, details=tuple(table.get("details", ()))
+        ),
         date=found["date"],
         rounds=found["rounds"],
         disturbed=found["disturbed"],

@@ -35,11 +35,13 @@ class Table:
         title: what the section is about.
         notes: how it was measured, a sentence or two each.
         rows: the figures; together they make the columns.
+        details: what the rows were made from, for results.json alone.
     """
 
     title: str
     notes: tuple[str, ...]
     rows: tuple[Row, ...]
+    details: tuple[dict[str, Value], ...] = ()
 
     @property
     def columns(self) -> list[str]:

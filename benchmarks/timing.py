@@ -42,12 +42,14 @@ class Turns:
     Args:
         progress: where it says what it does.
         patience: seconds that may still be lost to waiting for a quiet machine.
+        quick: whether fewer seeds will do where errors are measured.
         rounds: how many were counted so far.
         disturbed: how many of them were not quiet, patience being at an end.
     """
 
     progress: Progress
     patience: float
+    quick: bool = False
     rounds: int = 0
     disturbed: int = 0
 
