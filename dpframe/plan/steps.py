@@ -145,6 +145,31 @@ def derive(name: str, postprocessor: str, **parameters: Any) -> Step:
     return Step(name=name, action=_build(registry.postprocessor(postprocessor), name, parameters))
 
 
+def moment_steps(mechanism: str, task: str, *, rows: Rows, k: int | None) -> list[Step] | None:
+    """The steps of a task of `dpframe.compare` with a mechanism that releases the second moment, or None.
+
+    Args:
+        mechanism: the name of the mechanism.
+        task: the task.
+        rows: the promise; from centered rows the covariance is derived first.
+        k: the number of directions or eigenvalues.
+    """
+    steps = [release("moment", mechanism)]
+    if rows.center:
+        steps.append(derive("covariance", "covariance", of="moment"))
+    if task == "moment":
+        return steps
+    tasks = {
+        "subspace": ("components", "top-subspace"),
+        "low-rank": ("estimate", "rank-k"),
+        "eigenvalues": ("spectrum", "eigenvalues"),
+    }
+    if task not in tasks:
+        return None
+    name, postprocessor = tasks[task]
+    return [*steps, derive(name, postprocessor, of=steps[-1].name, k=k)]
+
+
 def _build(cls: type[A], step: str, parameters: dict[str, Any]) -> A:
     fields = {field.alias: field for field in attrs.fields(cls)}  # type: ignore[arg-type]
     required = [alias for alias, field in fields.items() if field.default is attrs.NOTHING]
