@@ -12,7 +12,8 @@ antisymmetric, solves HK + KH = H²Γ − ΓH² = RᵀV − VᵀR, because VᵀM
 ‖K‖ ≤ 2‖R‖·‖V‖₂/(2σ). Here ‖V‖₂² ≤ 1 + o. A lack of orthogonality costs nothing but these factors.
 
 R and o are bounded in floats, with the usual bound γ_n = nu/(1 − nu) on the rounding of inner products of length n,
-which holds for any order of summation and for fused operations; or in exact integers, for V rounded to 60 bits.
+which holds for any order of summation and for fused operations; it is needed for all but the leading bits, whose
+products are exact. Or they are computed in exact integers, for V rounded to 60 bits.
 """
 
 from __future__ import annotations
@@ -69,13 +70,39 @@ class Residual:
 
 def float_residual(matrix: FloatArray, values: FloatArray, vectors: FloatArray) -> Residual:
     """The residual of a float eigendecomposition of the integer matrix that ``matrix`` was rounded from."""
-    dim = len(matrix)
-    gamma = (dim + 2) * UNIT / (1 - (dim + 2) * UNIT)
-    size, length = float(np.linalg.norm(matrix)), float(np.linalg.norm(vectors))
-    largest = float(np.abs(values).max())
-    residual = float(np.linalg.norm(matrix @ vectors - vectors * values)) + gamma * length * (size + largest)
-    overlap = float(np.linalg.norm(vectors.T @ vectors - np.eye(dim))) + gamma * (length**2 + dim)
-    return Residual(residual, overlap, UNIT * size)
+    scaled = vectors * values
+    image, image_error = _product(matrix, vectors)
+    square, square_error = _product(vectors.T, vectors)
+    residual = _length(image - scaled) + image_error + UNIT * _length(scaled)
+    overlap = _length(square - np.eye(len(matrix))) + square_error
+    return Residual(residual, overlap, UNIT * _length(matrix))
+
+
+def _product(left: FloatArray, right: FloatArray) -> tuple[FloatArray, float]:
+    """A product of matrices, and a bound on its error.
+
+    Each factor is split into leading bits and a rest. The product of the leading bits is one of integers, in units of a
+    power of two, and exact; the rounding of the others is bounded by γ_n.
+    """
+    count = left.shape[1]
+    bits = (53 - count.bit_length()) // 2
+    (high, low), (other_high, other_low) = _split(left, bits), _split(right, bits)
+    gamma = (count + 2) * UNIT / (1 - (count + 2) * UNIT)
+    rest = high @ other_low + low @ right
+    product = high @ other_high + rest
+    inner = gamma * (_length(high) * _length(other_low) + _length(low) * _length(right))
+    return product, inner + UNIT * (_length(rest) + _length(product))
+
+
+def _split(matrix: FloatArray, bits: int) -> tuple[FloatArray, FloatArray]:
+    """The leading bits of the entries, by the size of the largest, and the rest; both are exact."""
+    unit = 2.0 ** (math.frexp(float(np.abs(matrix).max()))[1] - bits)
+    high = np.rint(matrix / unit) * unit
+    return high, matrix - high
+
+
+def _length(matrix: FloatArray) -> float:
+    return float(np.linalg.norm(matrix))
 
 
 def exact_residual(matrix: Any, values: list[int], vectors: FloatArray) -> Residual:

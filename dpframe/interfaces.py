@@ -146,8 +146,12 @@ class Mechanism(ABC):
         """
         return {}
 
-    def slack(self, rows: Rows, level: float) -> float:
-        """The delta by which floating-point results may fall short of the loss in exact arithmetic; for reports."""
+    def law_error(self, rows: Rows, level: float) -> float:
+        """How far the law of a release, as computed, may be from that in exact arithmetic, in total variation.
+
+        For the whole release at this level, whatever the data and the inputs are; 0 by default. Plans state
+        (1 + e^epsilon) times the sum over all releases as their slack in delta (:mod:`dpframe.plan.slack`).
+        """
         return 0.0
 
     def log_density(self, value: Kind, data: PrivateData, level: float) -> float | None:

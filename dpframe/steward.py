@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpframe import lattice
 from dpframe.display.printable import NOT_PRIVATE, Printable
 from dpframe.display.tables import pairs, table
+from dpframe.display.visible import Visible
 from dpframe.errors import DataError
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.reading.mapper import coordinates
@@ -72,7 +73,7 @@ class DataCheck(Printable):
     columns: tuple[ColumnCheck, ...]
 
     def __rich__(self) -> RenderableType:
-        return _render(self)
+        return Visible(_render(self))  # a plan file may hold any text
 
 
 def check(data: Any, rows: Rows) -> DataCheck:

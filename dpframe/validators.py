@@ -15,12 +15,25 @@ import numpy as np
 
 from dpframe.errors import PlanError
 
+LONGEST_SHOWN = 200  # characters of a value in a message
 Validator = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 
 
 def refuse(owner: object, field: str, requirement: str, got: object) -> PlanError:
     """The error for an invalid parameter: ``Owner.field must be <requirement>; got <value>.``"""
-    return PlanError(f"{type(owner).__name__}.{field} must be {requirement}; got {got!r}.")
+    return PlanError(f"{type(owner).__name__}.{field} must be {requirement}; got {shown(got)}.")
+
+
+def shown(value: object) -> str:
+    """The representation of a value, cut where it is long.
+
+    >>> shown("name"), len(shown("name" * 1000)), shown(10**5000)
+    ("'name'", 203, 'an integer of 16610 bits')
+    """
+    if isinstance(value, int) and value.bit_length() > LONGEST_SHOWN:  # Python refuses to write thousands of digits
+        return f"an integer of {value.bit_length()} bits"
+    text = repr(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def is_int(value: object) -> bool:
@@ -55,6 +68,17 @@ def positive_int(owner: object, attribute: attrs.Attribute[Any], value: Any) -> 
     """Require an integer of at least one."""
     if not is_int(value) or value < 1:
         raise refuse(owner, attribute.alias or attribute.name, "a positive integer", value)
+
+
+def integer(*, at_least: int, at_most: int) -> Validator:
+    """Require an integer in the given range."""
+
+    def check(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if not (is_int(value) and at_least <= value <= at_most):
+            allowed = f"an integer from {at_least} to {at_most}"
+            raise refuse(owner, attribute.alias or attribute.name, allowed, value)
+
+    return check
 
 
 def check_delta(delta: Any) -> None:
@@ -103,8 +127,18 @@ def boolean(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
         raise refuse(owner, attribute.alias or attribute.name, "True or False", value)
 
 
+LONGEST_NAME = 200
+"""Names of steps are names of files and of members of archives."""
+
+
+def is_name(value: object) -> bool:
+    """Whether the value is the name of a step: words of letters, digits, '_' and '-', joined by dots in recipes."""
+    words = value.split(".") if isinstance(value, str) and len(value) <= LONGEST_NAME else [""]
+    return all(word.replace("_", "").replace("-", "").isalnum() for word in words)
+
+
 def identifier(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
-    """Require the name of a step: words of letters, digits, '_' and '-', joined by dots in recipes."""
-    words = value.split(".") if isinstance(value, str) else [""]
-    if not all(word.replace("_", "").replace("-", "").isalnum() for word in words):
-        raise refuse(owner, attribute.alias or attribute.name, "a name of letters, digits, '_' and '-'", value)
+    """Require the name of a step; see `is_name`."""
+    if not is_name(value):
+        allowed = f"a name of letters, digits, '_' and '-', at most {LONGEST_NAME} of them"
+        raise refuse(owner, attribute.alias or attribute.name, allowed, value)

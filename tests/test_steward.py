@@ -149,3 +149,10 @@ def test_figures_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ["age", "1", "1", "2"] in lines
     assert ["hours", "1", "1", "0"] in lines
     assert ["sex", "2", "0", "0"] in lines
+
+
+def test_the_report_holds_no_control_characters() -> None:
+    rows = dp.Rows(columns=[dp.Column("\x1b[2J", 0, 1)], neighbors="replace")
+    report = str(dp.check({"\x1b[2J": np.array([0.5])}, rows))
+    assert "\\x1b[2J" in report
+    assert "\x1b" not in report

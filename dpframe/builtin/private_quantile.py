@@ -23,6 +23,7 @@ from dpframe.spec.refs import Shape
 from dpframe.spec.rows import Rows
 from dpframe.statistics import ColumnHistogram, NormHistogram
 
+MOST_POINTS = 100_000  # of the grid, each a number in memory and a term of the choice
 DENOMINATOR = 1_000_000  # a quantile is rounded to a fraction with at most this denominator: costs become integers
 _ALLOWED = (
     f"more than {0.5 / DENOMINATOR:g} away from 0 and 1, since it is rounded to the nearest fraction with a "
@@ -45,7 +46,7 @@ class PrivateQuantile(Mechanism):
         quantile: q, between 0 and 1. For a radius, 0.9 to 0.99: longer rows are scaled down.
         high: the largest grid point, public. Nothing above it can be chosen.
         low: the smallest grid point; high/1000 by default. A column needs it.
-        points: the number of grid points, spaced geometrically for lengths and evenly for a column.
+        points: the number of grid points, at most 100,000, spaced geometrically for lengths and evenly for a column.
         column: a numeric column (or the index of a coordinate), in its own units, instead of the row lengths.
 
     Guarantee:
@@ -69,14 +70,12 @@ class PrivateQuantile(Mechanism):
     low: float | None = attrs.field(
         default=None, converter=validators.as_float, validator=attrs.validators.optional(validators.number())
     )
-    points: int = attrs.field(default=200, validator=validators.positive_int)
+    points: int = attrs.field(default=200, validator=validators.integer(at_least=2, at_most=MOST_POINTS))
     column: str | int | None = attrs.field(default=None)
 
     def __attrs_post_init__(self) -> None:
         if not 0 < self._fraction < 1:
             raise validators.refuse(self, "quantile", _ALLOWED, self.quantile)
-        if self.points < 2:
-            raise validators.refuse(self, "points", "at least 2", self.points)
         if self.column is None and not 1 / NORM_LIMIT <= self._low < self.high <= NORM_LIMIT:
             raise PlanError(
                 f"private-quantile of lengths needs {1 / NORM_LIMIT:g} <= low < high <= {NORM_LIMIT:g}; "

@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpframe.cli.ledger import opened
+from dpframe.cli.streams import console
 from dpframe.errors import DataError, PlanError, ReleaseFailed
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from dpframe.cli.output import Output
     from dpframe.ledger import Ledger
     from dpframe.run.result import Result
 
@@ -26,12 +27,6 @@ class Version(argparse.Action):
 
         print("\n".join(f"{name} {version}" for name, version in registry.versions().items()))
         parser.exit()
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console(highlight=False)
 
 
 def _on_a_terminal() -> bool:
@@ -73,7 +68,7 @@ def plugins(arguments: argparse.Namespace) -> None:
         }
         for plugin in installed
     ]
-    _console().print(table(cells))
+    console().print(table(cells))
 
 
 def new_plugin(arguments: argparse.Namespace) -> None:
@@ -97,7 +92,7 @@ def explain(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(explanation.to_json())
     else:
-        _console().print(explanation)
+        console().print(explanation)
 
 
 def compare(arguments: argparse.Namespace) -> None:
@@ -119,7 +114,7 @@ def compare(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(comparison.to_json())
     else:
-        _console().print(comparison)
+        console().print(comparison)
 
 
 def require(arguments: argparse.Namespace) -> None:
@@ -146,38 +141,47 @@ def _numbers(text: str | None) -> list[float] | None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run a plan on data, and write and print the result."""
+    from dpframe.cli.charging import charging
+    from dpframe.cli.output import reserved
     from dpframe.plan import Plan
 
     plan = Plan.load(arguments.plan)
-    output = arguments.output or Path(f"{Path(arguments.plan).stem}-result")
-    _prepare(output)
-    charged = {"ledger": _ledger(arguments), "dataset": arguments.dataset, "note": arguments.note}
-    data = _data(arguments)
+    with reserved(arguments.output or Path(f"{Path(arguments.plan).stem}-result")) as output:
+        charged = {"ledger": _ledger(arguments), "dataset": arguments.dataset, "note": arguments.note}
+        data = _data(arguments)
+        deliver = partial(_deliver, output=output, as_json=arguments.json)
+        with charging(output, deliver):
+            try:
+                result = plan.run(data, progress=_on_a_terminal(), **charged)
+            except DataError as error:
+                raise DataError(f"{error} {TRY_FIRST}") from None
+        deliver(result)
+
+
+def _deliver(result: Result, *, output: Output, as_json: bool) -> None:
+    """Save a result and print it; raises ReleaseFailed, which says where it is, unless both succeed."""
+    output.save(result)
     try:
-        result = plan.run(data, progress=_on_a_terminal(), **charged)
-    except DataError as error:
-        raise DataError(f"{error} {TRY_FIRST}") from None
-    except BaseException as error:
-        if kept := getattr(error, "result", None):  # charged: write and print what was released
-            _deliver(kept, output, as_json=arguments.json)
+        _show(result, output, as_json)
+    except BrokenPipeError:  # whoever reads the report has seen enough
         raise
-    _deliver(result, output, as_json=arguments.json)
+    except Exception as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        raise ReleaseFailed(
+            f"the charge stands, but the report could not be printed ({reason}). The result is in {output.described}."
+        ) from None
 
 
-def _deliver(result: Result, output: Path, *, as_json: bool) -> None:
-    """Write and print a result."""
-    try:
-        _write(result, output)
-    except OSError as error:  # the budget is spent: print the result rather than lose it
-        print(result.to_json())
-        raise ReleaseFailed(f"{output} could not be written ({error}); the result is printed above.") from None
+def _show(result: Result, output: Output, as_json: bool) -> None:
     if as_json:
         print(result.to_json())
     else:
-        _console().print(result)
-        print(f"written to {output}/result.json and {output}/arrays.npz")
+        console().print(result)
+        print(f"written to {output.described}")
         if result.charge is not None:
             print(f"charged to data set {result.charge.dataset!r}; note the head: {result.charge.head}")
+    if sys.stdout is not None:
+        sys.stdout.flush()
 
 
 def _ledger(arguments: argparse.Namespace) -> Ledger | None:
@@ -190,32 +194,12 @@ def _ledger(arguments: argparse.Namespace) -> Ledger | None:
     return None
 
 
-def _prepare(output: Path) -> None:
-    """Check, before anything is charged, that the result can be written and overwrites nothing."""
-    if (output / "result.json").exists():
-        raise DataError(f"{output}/result.json exists already; a result is never overwritten. Choose another -o DIR.")
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-        probe = output / ".writable"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise DataError(f"{output} cannot be written to: {error}. Nothing was charged.") from None
-
-
-def _write(result: Result, output: Path) -> None:
-    import numpy as np
-
-    result.to_json(output / "result.json")
-    np.savez(output / "arrays.npz", **dict(result))  # type: ignore[arg-type]
-
-
 def check(arguments: argparse.Namespace) -> None:
     """Compare data with the promise of a plan, for the steward of the data."""
     from dpframe.plan import Plan
     from dpframe.steward import check
 
-    _console().print(check(_data(arguments), Plan.load(arguments.plan).rows))
+    console().print(check(_data(arguments), Plan.load(arguments.plan).rows))
 
 
 TRY_FIRST = (
@@ -267,10 +251,12 @@ def audit(arguments: argparse.Namespace) -> None:
     """Audit a mechanism under one or both neighboring relations."""
     from dpframe.auditing import audit
     from dpframe.auditing.outcome import rendered
-    from dpframe.plan.steps import release
+    from dpframe.plan.steps import made
     from dpframe.spec.rows import NEIGHBORS, Rows
 
-    step = release("release", arguments.mechanism, **dict(map(_parameter, arguments.set)))
+    parameters = dict(map(_parameter, arguments.set))
+    shares = {key: parameters.pop(key) for key in ("weight", "level") if key in parameters}
+    step = made("release", "release", arguments.mechanism, parameters, **shares)
     outcomes = []
     for neighbors in [arguments.neighbors] if arguments.neighbors else NEIGHBORS:
         rows = Rows(norm=1.0, neighbors=neighbors, dim=arguments.dim)
@@ -279,7 +265,7 @@ def audit(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps([outcome.to_dict() for outcome in outcomes], indent=1))
     else:
-        _console().print(rendered(outcomes))
+        console().print(rendered(outcomes))
     if violated := [outcome.neighbors for outcome in outcomes if outcome.violated]:
         raise PlanError(f"{arguments.mechanism!r} loses more than it claims under {' and '.join(violated)}.")
 

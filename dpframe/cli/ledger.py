@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpframe.cli.streams import console
 from dpframe.errors import DataError, LedgerError
 from dpframe.ledger import Ledger
 
@@ -140,9 +141,7 @@ def _repair(arguments: argparse.Namespace) -> None:
 
 
 def _print(shown: Any, arguments: argparse.Namespace) -> None:
-    from rich.console import Console
-
     if arguments.json:
         print(shown.to_json())
     else:
-        Console(highlight=False).print(shown)
+        console().print(shown)

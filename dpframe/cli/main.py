@@ -1,7 +1,4 @@
-"""The command ``dpframe``: price, check and run plan files from a shell.
-
-Exit codes: 0 success; 1 refused, nothing was charged; 2 invalid command line; 3 failed after the charge, which stands.
-"""
+"""The command ``dpframe``: price, check and run plan files from a shell."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpframe.cli import commands
+from dpframe.cli import commands, streams
 from dpframe.cli.ledger import add_commands, add_key
 from dpframe.errors import DPFrameError, ReleaseFailed
 
@@ -20,30 +17,50 @@ if TYPE_CHECKING:
 
 
 REFUSED, AFTER_THE_CHARGE = 1, 3
+EXIT_CODES = {
+    0: "success",
+    REFUSED: "refused, or failed before the charge: nothing was charged",
+    2: "invalid command line",
+    AFTER_THE_CHARGE: "failed at or after the charge, which stands; the message tells what became of the result",
+}
 DATA = "a .npy, .csv, .tsv or .parquet file (.csv.gz and .tsv.gz too), or a directory of Parquet files"
 JSON = "print JSON"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; a user error is one line on standard error, never a traceback."""
-    arguments = _parser().parse_args(argv)
+    streams.accept_all_characters()
+    try:
+        return _run(_parser().parse_args(argv))
+    finally:
+        streams.settle()
+
+
+def _run(arguments: argparse.Namespace) -> int:
     try:
         arguments.command(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except ReleaseFailed as error:
-        print(" ".join([f"dpframe: {error}", *getattr(error, "__notes__", ())]), file=sys.stderr)
+        streams.report(" ".join([str(error), *getattr(error, "__notes__", ())]))
         return AFTER_THE_CHARGE
     except DPFrameError as error:
-        print(f"dpframe: {error}", file=sys.stderr)
+        streams.report(str(error))
         return REFUSED
     except BrokenPipeError:  # the process that reads our output has exited
-        sys.stderr.close()
         return 0
+    except OSError as error:  # such as a full disk; after a charge `run` raises ReleaseFailed for it
+        streams.report(f"{error}. Nothing was charged.")
+        return REFUSED
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="dpframe", description="Release covariances, principal components and spectra under differential privacy."
+        prog="dpframe",
+        description="Release covariances, principal components and spectra under differential privacy.",
+        epilog="exit codes:\n" + "\n".join(f"  {code}  {meaning}" for code, meaning in EXIT_CODES.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--version", action=commands.Version, nargs=0, help="print the versions of dpframe and its plugins"

@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from dpframe import registry
 from dpframe.accounting import PureAccountant
 from dpframe.accounting.calibrate import largest_scale
 from dpframe.errors import BudgetExceeded, LedgerError, PlanError
@@ -22,6 +23,7 @@ from dpframe.ledger.stated import promise_hash
 from dpframe.ledger.store import NoLedger, Transaction
 from dpframe.losses import under_models
 from dpframe.plan import Plan
+from dpframe.plan.slack import law_errors
 from dpframe.rounding import format_down, format_given, format_up
 from dpframe.run.result import Charge, Result
 from dpframe.run.statement import Statement
@@ -130,6 +132,7 @@ class Account:
             raise LedgerError(f"{self.ledger.place} was exchanged for another one during the run. Nothing was charged.")
         accountant = now.filter.accountant
         cost = accountant.total(worst_case(plan.pricing.all_losses))
+        law_error = sum(map(Fraction, filter(None, law_errors(plan, plan.pricing.levels).values())), Fraction(0))
         total = now.total + cost
         if not now.filter.fits(total):
             return now, total, None
@@ -142,6 +145,9 @@ class Account:
             },
             "cost": str(cost),
             "epsilon": now.filter.epsilon(total),
+            "computed_by": registry.provider_label("accountant", accountant.name),
+            "law_error": str(law_error),
+            "law_errors": str(now.law_error + law_error),
             "total": str(total),
             "runs": now.runs + 1,
             "modelled": now.modelled + rests_on_a_model(plan.pricing.all_losses),

@@ -12,6 +12,7 @@ from dpframe.display.exportable import Exportable
 from dpframe.errors import LedgerError, PlanError
 from dpframe.ledger.chain import Entry
 from dpframe.ledger.filters import ACCOUNTANTS, Filter
+from dpframe.plan.slack import slack
 from dpframe.spec.budget import NOT_WORST_CASE, Budget
 from dpframe.spec.rows import MAX_CONTRIBUTIONS, NEIGHBORS, Rows
 
@@ -28,6 +29,7 @@ class Dataset(Exportable):
         runs: the number of runs charged.
         modelled: the number of those with releases that are private under a model only; no figure here includes these.
         total: the exact sum of the costs of all runs, in the additive measure of the accountant.
+        law_error: the exact sum of the law errors of all runs that recorded one.
         entry: the number of its last entry.
         filter: the privacy filter that decides whether a run still fits.
     """
@@ -39,6 +41,7 @@ class Dataset(Exportable):
     runs: int
     modelled: int
     total: Fraction
+    law_error: Fraction
     entry: int
     _filter: Filter = attrs.field(alias="filter")
 
@@ -60,6 +63,7 @@ class Dataset(Exportable):
                 runs=state["runs"],
                 modelled=state["modelled"],
                 total=Fraction(state["total"]),
+                law_error=Fraction(state.get("law_errors", 0)),  # format 1 has none
                 entry=last.number,
                 filter=Filter(
                     budget=Budget(**fixed["budget"]),
@@ -104,6 +108,14 @@ class Dataset(Exportable):
         return self._filter.remaining(self.total)
 
     @property
+    def slack(self) -> float:
+        """The numerical slack of all runs in delta: by how much floating-point releases may raise it.
+
+        That of the budget's guarantee, whose epsilon is above those of single runs (:mod:`dpframe.plan.slack`).
+        """
+        return slack(self.budget.epsilon, float(self.law_error))
+
+    @property
     def caveat(self) -> str:
         """A warning that all runs together have no worst-case guarantee, because some have none; empty where all do."""
         return caveat(self.modelled, self.runs)
@@ -111,7 +123,12 @@ class Dataset(Exportable):
     @property
     def sums(self) -> dict[str, Any]:
         """The running sums, as every entry about the data set repeats them."""
-        return {"total": str(self.total), "runs": self.runs, "modelled": self.modelled}
+        return {
+            "total": str(self.total),
+            "law_errors": str(self.law_error),
+            "runs": self.runs,
+            "modelled": self.modelled,
+        }
 
     @property
     def left(self) -> float:
@@ -124,7 +141,7 @@ class Dataset(Exportable):
         Args:
             other: another data set.
         """
-        state = {field: getattr(other, field) for field in ("runs", "modelled", "total", "entry")}
+        state = {field: getattr(other, field) for field in ("runs", "modelled", "total", "law_error", "entry")}
         return attrs.evolve(self, **state) == other
 
     def check_rows(self, rows: Rows) -> None:
@@ -156,6 +173,7 @@ class Dataset(Exportable):
             "runs": self.runs,
             "modelled": self.modelled,
             **({"caveat": self.caveat} if self.caveat else {}),
+            **({"slack": self.slack} if self.law_error else {}),
             "spent": attrs.asdict(self.spent),
             "remaining": attrs.asdict(self.remaining),
             "left": self.left,

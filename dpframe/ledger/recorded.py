@@ -14,6 +14,7 @@ from dpframe.ledger.dataset import Dataset, caveat
 from dpframe.ledger.journal import Journal
 from dpframe.ledger.stated import promise_hash, statement_hash
 from dpframe.ledger.store import Transaction
+from dpframe.plan.slack import slack
 from dpframe.run.result import Charge, Result
 
 ROUNDING = 1e-9  # relative; the same formula may be rounded differently on another machine or by another version
@@ -63,6 +64,7 @@ def charged(dataset: Dataset, entry: Entry, reserved: int) -> Charge:
         spent=limit.spent(total),
         remaining=limit.remaining(total),
         caveat=caveat(state["modelled"], state["runs"]),
+        slack=slack(limit.budget.epsilon, float(Fraction(state.get("law_errors", 0)))),  # format 1 has none
     )
 
 
@@ -184,4 +186,5 @@ class _Run:
         same = said.budget == found.budget and bool(said.caveat) == bool(found.caveat)
         figures = ((said.spent, found.spent), (said.remaining, found.remaining))
         alike = all(math.isclose(a.epsilon, b.epsilon, rel_tol=ROUNDING) and a.delta == b.delta for a, b in figures)
+        alike = alike and math.isclose(said.slack, found.slack, rel_tol=ROUNDING)
         return None if same and alike else "what it says of its data set was changed"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, overload
 
 import attrs
@@ -16,6 +17,7 @@ from dpframe.ledger.details import in_words
 from dpframe.ledger.filters import read
 from dpframe.losses import ModelBased
 from dpframe.rounding import format_down, format_given, format_up
+from dpframe.run.wording import slack_of_runs
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -60,6 +62,7 @@ def described(dataset: Dataset) -> dict[str, str]:
         "Budget": f"{_limit(attrs.asdict(dataset.budget))} ({dataset.accountant})",
         "Spent": f"epsilon={format_up(dataset.spent.epsilon, dataset.budget.epsilon)} over {runs}",
         **({"Besides": sentence(dataset.caveat)} if dataset.caveat else {}),
+        **({"Numerics": slack_of_runs(dataset.slack)} if dataset.slack else {}),
         "Fits": f"a plan of up to epsilon={format_down(dataset.remaining.epsilon)} at the same delta",
         "People": f"{dataset.neighbors}, at most {rows} each" + _by(dataset.person),
     }
@@ -152,7 +155,10 @@ def _details(kind: str, content: dict[str, Any]) -> str:
             losses = [read(loss) for parts in content["losses"].values() for loss in parts]
             summed = ", ".join(str(loss) for loss in losses if not isinstance(loss, ModelBased)) or "nothing"
             apart = "".join(f"; not summed: {loss}" for loss in losses if isinstance(loss, ModelBased))
-            return f"{summed}{apart}; in all epsilon={format_up(content['epsilon'])}; plan {content['plan'][:12]}…"
+            error = float(Fraction(content.get("law_error", 0)))
+            moved = f"; law error {error:.1e}" if error else ""
+            in_all = f"in all epsilon={format_up(content['epsilon'])}"
+            return f"{summed}{apart}{moved}; {in_all}; plan {content['plan'][:12]}…"
         case "released":
             return f"values {content['released'][:12]}…"
         case "repaired":

@@ -111,6 +111,7 @@ class _State:
     terms: Entry
     last: Entry
     total: Fraction
+    law_error: Fraction
     runs: int
     modelled: int
 
@@ -166,7 +167,9 @@ class _Book:
         reached = added.filter.accountant.epsilon_of(added.filter.capacity, added.budget.delta)
         if reached > added.budget.epsilon * (1 + ROUNDING):
             raise _wrong(entry, "its capacity is larger than its budget")
-        self.states[entry.dataset] = _State(terms=entry, last=entry, total=Fraction(0), runs=0, modelled=0)
+        self.states[entry.dataset] = _State(
+            terms=entry, last=entry, total=Fraction(0), law_error=Fraction(0), runs=0, modelled=0
+        )
 
     def _state(self, entry: Entry) -> _State:
         if entry.dataset not in self.states:
@@ -180,8 +183,10 @@ class _Book:
         cost, recomputed = Fraction(content["cost"]), dataset.filter.accountant.total(worst_case(losses))
         state.total, state.runs = state.total + cost, state.runs + 1
         state.modelled += rests_on_a_model(losses)
+        state.law_error += Fraction(content.get("law_error", 0))  # format 1 has none
         alike = abs(cost - recomputed) <= recomputed * Fraction(ROUNDING)  # some contain a tanh or an exponential
-        if not alike or (state.total, state.runs, state.modelled) != (dataset.total, dataset.runs, dataset.modelled):
+        summed = (state.total, state.law_error, state.runs, state.modelled)
+        if not alike or summed != (dataset.total, dataset.law_error, dataset.runs, dataset.modelled):
             raise _wrong(entry, "its sums are not those of its losses")
         if not content["epsilon"] <= dataset.budget.epsilon or not self._fits(dataset):
             raise _wrong(entry, "it exceeds the budget of its data set")
@@ -199,8 +204,9 @@ class _Book:
         state = self._state(entry)
         if self.runs.get(content["run"]) != (entry.dataset, False):
             raise _wrong(entry, "it ends a run that was not charged, or has ended")
-        stated = (Fraction(content["total"]), content["runs"], content["modelled"])
-        if stated != (state.total, state.runs, state.modelled):
+        outcome = Dataset.of(state.terms, entry)
+        stated = (outcome.total, outcome.law_error, outcome.runs, outcome.modelled)
+        if stated != (state.total, state.law_error, state.runs, state.modelled):
             raise _wrong(entry, "its sums are not those of the entries before it")
         self.runs[content["run"]] = (entry.dataset, True)
         state.last = entry

@@ -20,7 +20,7 @@ def rounded_gaussian(stream: Keystream, sigma: float, size: int) -> Integers:
 
     Args:
         stream: the source of randomness.
-        sigma: standard deviation before rounding, at most 2**56. Fast below 2**40, where at most 2 % of the samples
+        sigma: standard deviation before rounding, at most 2**56. Fast below 2**40, where at most 1 % of the samples
             need ball arithmetic; exact everywhere.
         size: number of samples.
 

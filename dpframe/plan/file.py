@@ -40,12 +40,13 @@ from typing import Any, TypeVar
 import attrs
 import numpy as np
 
-from dpframe import registry
+from dpframe import registry, validators
+from dpframe.display.visible import visible
 from dpframe.errors import DPFrameError, PlanError
 from dpframe.interfaces import PostProcessor
 from dpframe.kinds import Kind
 from dpframe.plan import Plan
-from dpframe.plan.steps import Step, derive, release
+from dpframe.plan.steps import Step, made
 from dpframe.plan.toml import Place, Places, write
 from dpframe.spec.budget import Budget
 from dpframe.spec.columns import Category, Column
@@ -57,6 +58,8 @@ from dpframe.spec.scenario import Scenario
 FORMAT = 1
 KEYS = ("format", "requires", "accountant", "accept", "rows", "budget", "steps", "scenario")
 STEP_KEYS = ("release", "derive", "with", "weight", "level", "rows")
+NESTED = 16  # levels of tables and lists; a matrix in a step of a plan is on the fifth
+LARGEST_BITS = 1023  # of integers that are finite doubles
 
 T = TypeVar("T")
 
@@ -75,9 +78,22 @@ def loads(text: str, *, source: str = "plan") -> Plan:
     """
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise PlanError(f"{source} is not TOML: {error}") from None
+        _check_size(content, NESTED)
+    except RecursionError:
+        raise PlanError(visible(f"{source} is not a plan: its values are nested too deeply.")) from None
+    except ValueError as error:  # not TOML, or an integer of thousands of digits
+        raise PlanError(visible(f"{source} is not TOML: {error}")) from None
     return _Reader(Places(source, text)).plan(content)
+
+
+def _check_size(value: Any, depth: int) -> None:
+    """Raise RecursionError for values nested more deeply than any plan needs, ValueError for too large an integer."""
+    if not depth:
+        raise RecursionError
+    if isinstance(value, int) and value.bit_length() > LARGEST_BITS:
+        raise ValueError(f"an integer has {value.bit_length()} bits, more than any number of a plan")
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _check_size(each, depth - 1)
 
 
 def content_hash(plan: Plan) -> str:
@@ -233,8 +249,7 @@ class _Reader:
                 raise place.at("rows").error("a derived result sees released values only: it takes no rows.")
             rows = self._table(table, "rows", place)
             shares["rows"] = {key: self._value(value, place.at("rows", key)) for key, value in rows.items()}
-        make: Callable[..., Step] = release if role == "release" else derive
-        return self._placed(place, lambda: make(table[role], table["with"], **shares, **parameters))
+        return self._placed(place, lambda: made(role, table[role], table["with"], parameters, **shares))
 
     def _build(self, cls: type[T], table: dict[str, Any], place: Place) -> T:
         declared: Any = cls
@@ -270,18 +285,21 @@ class _Reader:
             raise place.error(str(error)) from None
 
     def _check_requirements(self, requires: dict[str, Any]) -> None:
-        from packaging.specifiers import InvalidSpecifier, SpecifierSet
+        from packaging.specifiers import SpecifierSet
 
         installed = {plugin.name: plugin for plugin in registry.plugins()}
         for name, wanted in requires.items():
             place = self.places.top.at("requires")
+            plugin = installed.get(name)
             try:
                 accepted = SpecifierSet(wanted if isinstance(wanted, str) else "no text")
-            except InvalidSpecifier:
-                raise place.error(f'{name} must be a version range such as ">=0.1"; got {wanted!r}.') from None
-            plugin = installed.get(name)
+                fits = plugin is not None and accepted.contains(plugin.version, prereleases=True)
+            except ValueError:  # no specifier, or one with numbers of thousands of digits
+                raise place.error(
+                    f'{name} must be a version range such as ">=0.1"; got {validators.shown(wanted)}.'
+                ) from None
             if plugin is None or plugin.status != "active":
                 state = "is not installed" if plugin is None else f"is {plugin.status}: {plugin.reason}"
                 raise place.error(f"the plan requires {name} {wanted}, which {state}.")
-            if not accepted.contains(plugin.version, prereleases=True):
+            if not fits:
                 raise place.error(f"the plan requires {name} {wanted}; version {plugin.version} is installed.")

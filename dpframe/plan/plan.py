@@ -14,9 +14,10 @@ from dpframe.errors import PlanError
 from dpframe.interfaces import Mechanism, PostProcessor, Recipe
 from dpframe.kinds import Kind
 from dpframe.losses import ModelBased, PrivacyLoss
-from dpframe.plan.pricing import Pricing, check_levels, priced
+from dpframe.plan.pricing import Pricing, check_levels, computable, priced
 from dpframe.plan.schedule import Pass, inputs_of, needed_of, passes, schedule
 from dpframe.plan.steps import Step
+from dpframe.plan.text_file import read_text
 from dpframe.spec.budget import Budget
 from dpframe.spec.models import Model, as_models
 from dpframe.spec.placement import KINDS
@@ -56,7 +57,7 @@ class Plan:
     Guarantee:
         A run is (budget.epsilon, budget.delta)-differentially private under ``rows.neighbors``: the composed loss of
         its releases, as computed by the accountant, is at most the budget, and everything else is post-processing.
-        Where a release is graded "floating" this holds in exact arithmetic, with a slack that reports estimate.
+        Where a release is graded "floating" this holds in exact arithmetic, with a slack that reports state.
         Where a release rests on an accepted model, all of this holds for data drawn from that model only; there is no
         worst-case guarantee then, and the statement, the result and ``spent`` say so.
     """
@@ -83,8 +84,9 @@ class Plan:
         declared = self.declared
         if not isinstance(declared, tuple) or not declared or not all(isinstance(step, Step) for step in declared):
             raise PlanError("a plan needs steps: a list of dp.release(...) and dp.derive(...), at least one.")
-        self._check_steps()
-        _ = self.pricing
+        with computable():
+            self._check_steps()
+            _ = self.pricing
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy what was declared: a plan read back is checked and priced by what is installed there."""
@@ -254,11 +256,12 @@ class Plan:
         changed: Plan = object.__new__(Plan)
         fields = {field.name: getattr(self, field.name) for field in attrs.fields(Plan)}
         vars(changed).update({**fields, "rows": rows, "declared": declared})
-        changed._check_steps()
-        if changed.shares == self.shares and changed.losses_at_levels(self.pricing.levels) == self.pricing.losses:
-            check_levels(changed, self.pricing.levels)
-            vars(changed)["pricing"] = self.pricing
-        _ = changed.pricing
+        with computable():
+            changed._check_steps()
+            if changed.shares == self.shares and changed.losses_at_levels(self.pricing.levels) == self.pricing.losses:
+                check_levels(changed, self.pricing.levels)
+                vars(changed)["pricing"] = self.pricing
+            _ = changed.pricing
         return changed
 
     def explain(
@@ -350,10 +353,11 @@ class Plan:
         Args:
             path: the path of the plan file.
         """
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise PlanError(f"{path} cannot be read as a plan file: {error}") from None
+        advice = (
+            "Nothing was charged. A plan file is the TOML text that plan.dump(path) writes; dpframe demo --files DIR "
+            "writes an example."
+        )
+        text = read_text(path, error=PlanError, what="a plan file", advice=advice)
         return cls.loads(text, source=Path(path).name)
 
     @classmethod

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import numpy as np
 
 from dpframe.accounting.auto import accountant
 from dpframe.accounting.calibrate import largest_scale
-from dpframe.errors import BudgetExceeded, PlanError
+from dpframe.errors import BudgetExceeded, DPFrameError, PlanError
 from dpframe.interfaces import Accountant
 from dpframe.losses import PrivacyLoss, under_models
+from dpframe.plan.slack import check_slack
 from dpframe.rounding import format_given, format_up
 from dpframe.spec.budget import Budget, spent_by
 from dpframe.spec.models import check_accepted
@@ -84,7 +87,7 @@ def priced(plan: Plan) -> Pricing:
 
 
 def check_levels(plan: Plan, levels: Mapping[str, float]) -> None:
-    """Raise PlanError where a mechanism cannot run at its level.
+    """Raise PlanError where a mechanism cannot run at its level, or the numerical slack of all is too large.
 
     Args:
         plan: the plan.
@@ -93,6 +96,7 @@ def check_levels(plan: Plan, levels: Mapping[str, float]) -> None:
     for step, mechanism in plan.releases:
         with step.naming():
             mechanism.check_level(plan.rows_of(step), levels[step.name])
+    check_slack(plan, levels)
 
 
 def _check_supported(chosen: Accountant, step: str, losses: tuple[PrivacyLoss, ...]) -> None:
@@ -105,7 +109,10 @@ def _check_supported(chosen: Accountant, step: str, losses: tuple[PrivacyLoss, .
 
 def _composed(plan: Plan, chosen: Accountant, losses: Mapping[str, tuple[PrivacyLoss, ...]]) -> float:
     """The epsilon of all losses, where one that rests on an accepted model is composed as under that model."""
-    return chosen.epsilon([loss for part in losses.values() for loss in under_models(part)], plan.budget.delta)
+    try:
+        return chosen.epsilon([loss for part in losses.values() for loss in under_models(part)], plan.budget.delta)
+    except ArithmeticError:  # levels far beyond any budget, for which no bound can be computed
+        return math.inf
 
 
 def _too_expensive(plan: Plan, chosen: Accountant, free: bool) -> PlanError:
@@ -132,3 +139,18 @@ def _too_expensive(plan: Plan, chosen: Accountant, free: bool) -> PlanError:
             f"delta=0. Say dp.Budget(epsilon={format_given(plan.budget.epsilon)}, delta=1e-6), or use a pure mechanism."
         )
     return PlanError(f"no level of the free steps fits {plan.budget}; raise the budget.")
+
+
+@contextmanager
+def computable() -> Iterator[None]:
+    """Raise PlanError where floats cannot hold what is computed from a plan."""
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except DPFrameError:
+        raise
+    except (ArithmeticError, ValueError) as error:
+        raise PlanError(
+            f"the plan cannot be computed with ({type(error).__name__}: {error}): a number of its rows, budget, steps "
+            "or scenario may be so large or so small that floats cannot hold what follows from it. Nothing was charged."
+        ) from None

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 A = TypeVar("A")
 
+LARGEST = 1e12  # far above every level that a budget allows; its square is still a double
+
 
 def _check_action(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     if not isinstance(value, Mechanism | Recipe | PostProcessor):
@@ -52,11 +54,13 @@ class Step:
 
     name: str = attrs.field(validator=validators.identifier)
     action: Mechanism | Recipe | PostProcessor = attrs.field(validator=_check_action)
-    weight: float = attrs.field(default=1.0, converter=validators.as_float, validator=validators.number(above=0.0))
+    weight: float = attrs.field(
+        default=1.0, converter=validators.as_float, validator=validators.number(above=0.0, below=LARGEST)
+    )
     level: float | None = attrs.field(
         default=None,
         converter=validators.as_float,
-        validator=attrs.validators.optional(validators.number(above=0.0)),
+        validator=attrs.validators.optional(validators.number(above=0.0, below=LARGEST)),
     )
     rows: Placement | None = attrs.field(default=None, converter=as_placement, validator=_check_placement)
 
@@ -130,8 +134,7 @@ def release(
             ``{"about": dp.ref("center"), "norm": dp.ref("radius")}``.
         parameters: the parameters of the mechanism.
     """
-    action = _build(registry.mechanism(mechanism), name, parameters)
-    return Step(name=name, action=action, weight=weight, level=level, rows=rows)
+    return made("release", name, mechanism, parameters, weight=weight, level=level, rows=rows)
 
 
 def derive(name: str, postprocessor: str, **parameters: Any) -> Step:
@@ -142,7 +145,7 @@ def derive(name: str, postprocessor: str, **parameters: Any) -> Step:
         postprocessor: the name of an installed post-processor, such as "top-subspace".
         parameters: the parameters of the post-processor; ``of="moment"`` names the step that it is applied to.
     """
-    return Step(name=name, action=_build(registry.postprocessor(postprocessor), name, parameters))
+    return made("derive", name, postprocessor, parameters)
 
 
 def moment_steps(mechanism: str, task: str, *, rows: Rows, k: int | None) -> list[Step] | None:
@@ -170,7 +173,21 @@ def moment_steps(mechanism: str, task: str, *, rows: Rows, k: int | None) -> lis
     return [*steps, derive(name, postprocessor, of=steps[-1].name, k=k)]
 
 
-def _build(cls: type[A], step: str, parameters: dict[str, Any]) -> A:
+def made(role: str, name: str, action: str, parameters: Mapping[str, Any], **shares: Any) -> Step:
+    """The step of `release` and `derive`, for parameters of any names: those of a file may be "name" or "mechanism".
+
+    Args:
+        role: "release" or "derive".
+        name: the name of the result.
+        action: the name of an installed mechanism, recipe or post-processor.
+        parameters: its parameters.
+        shares: weight and level of a release.
+    """
+    found: type[Any] = registry.mechanism(action) if role == "release" else registry.postprocessor(action)
+    return Step(name=name, action=_build(found, name, parameters), **shares)
+
+
+def _build(cls: type[A], step: str, parameters: Mapping[str, Any]) -> A:
     fields = {field.alias: field for field in attrs.fields(cls)}  # type: ignore[arg-type]
     required = [alias for alias, field in fields.items() if field.default is attrs.NOTHING]
     problems = []
@@ -184,7 +201,7 @@ def _build(cls: type[A], step: str, parameters: dict[str, Any]) -> A:
         return cls(**parameters)
     except PlanError:
         raise
-    except (TypeError, ValueError) as error:  # raised by a plugin's own validation
+    except (TypeError, ValueError, ArithmeticError) as error:  # raised by a plugin's own validation
         raise PlanError(f"step {step!r}: {error}") from None
 
 

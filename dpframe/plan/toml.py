@@ -9,13 +9,16 @@ from typing import Any
 
 import attrs
 
+from dpframe.display.visible import is_invisible, visible
 from dpframe.errors import PlanError
 
 Path = tuple[str | int, ...]
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
-_KEY = re.compile(r"""^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+# possessive: a match takes time in proportion to the line, whatever is in it
+_HEADER = re.compile(r"^\s*+(\[\[?+)([^\]]++)\]\]?+\s*+(?:#.*+)?+$")
+_WORD = r"""(?:[\w-]++|"[^"]*+"|'[^']*+')"""
+_KEY = re.compile(rf"^\s*+({_WORD}(?:\s*+\.\s*+{_WORD})*+)\s*+=")
 
 
 @attrs.frozen
@@ -67,7 +70,7 @@ class Place:
             path = path[:-1]
         line = f", line {self.places.lines[path]}" if path else ""
         shown = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.path).lstrip(".")
-        return PlanError(f"{self.places.source}{line}{f' ({shown})' if shown else ''}: {message}")
+        return PlanError(visible(f"{self.places.source}{line}{f' ({shown})' if shown else ''}: {message}"))
 
 
 def _lines(text: str) -> dict[Path, int]:
@@ -137,8 +140,12 @@ def _inline(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(_inline, value)) + "]"
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return "".join(map(_character, json.dumps(value, ensure_ascii=False)))
     return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _character(character: str) -> str:
+    return f"\\U{ord(character):08x}" if is_invisible(character) else character
 
 
 def _key(key: str) -> str:

@@ -78,7 +78,9 @@ class Attempt:
             self.lacking[step.name] = lacks
         return lacks is None
 
-    def guarded(self, step: str, random: Random, work: Callable[[], T], *, derivation: bool) -> T | None:
+    def guarded(
+        self, step: str, random: Random, work: Callable[[], T], *, derivation: bool, may_exit: bool = False
+    ) -> T | None:
         """The result of work for a step; None where it fails, with as much of the reason as may be told.
 
         Neither the original exception nor its frames, which may hold data, are kept, unless the run is seeded for a
@@ -89,12 +91,15 @@ class Attempt:
             random: the randomness of the run.
             work: what is to be done.
             derivation: whether it sees released values only.
+            may_exit: whether a SystemExit ends the process, as it may from a source of the user; that of a plugin is a
+                failure of its step.
         """
         raised: SamplingError | None = None
         try:
             return work()
         except BaseException as error:
-            if not (isinstance(error, Exception | SystemExit) or is_panic(error)):
+            ours = isinstance(error, Exception) or is_panic(error) or (isinstance(error, SystemExit) and not may_exit)
+            if not ours:
                 raise
             telling = isinstance(error, DataError | WrongKind)
             if derivation and not telling:

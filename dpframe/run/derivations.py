@@ -11,7 +11,7 @@ from dpframe.interfaces import Mechanism, PostProcessor
 from dpframe.kinds import Kind
 from dpframe.plan import Plan
 from dpframe.plan.steps import Step
-from dpframe.reading.process_state import warnings_silenced
+from dpframe.reading.process_state import one_blas_thread, warnings_silenced
 from dpframe.run.made_up import CONSTANT, IMAGINED, Imagined, made_up
 from dpframe.spec.refs import references, resolve
 
@@ -61,7 +61,7 @@ def rehearse(plan: Plan) -> None:
     """
     if plan.rows.width > LARGEST:
         return
-    with warnings_silenced():
+    with warnings_silenced(), one_blas_thread():
         failing = _failures(plan, IMAGINED[0])
         for imagined in IMAGINED[1:]:
             if not failing:

@@ -11,9 +11,11 @@ import attrs
 from dpframe import registry
 from dpframe.display.exportable import Exportable, as_json
 from dpframe.display.printable import Printable
+from dpframe.display.visible import Visible
 from dpframe.errors import PlanError
 from dpframe.interfaces import BoundOracle
 from dpframe.kinds import Spectrum
+from dpframe.plan.pricing import computable
 from dpframe.run.progress import Listener, ProgressReporter, reporting
 from dpframe.run.statement import Statement, statement
 from dpframe.spec.bounds import Bound
@@ -123,7 +125,7 @@ class Explanation(Printable, Exportable):
     def __rich__(self) -> RenderableType:
         from dpframe.run.render import render_explanation
 
-        return render_explanation(self)
+        return Visible(render_explanation(self))  # a plan file may hold any text
 
 
 def _plain(scenario: Scenario) -> dict[str, Any]:
@@ -184,4 +186,5 @@ def _oracles(plan: Plan, scenario: Scenario | None, simulations: int, reporter: 
 def _bounds(oracles: list[BoundOracle], plan: Plan, step: str, scenario: Scenario | None) -> tuple[Bound, ...]:
     if scenario is None or scenario.eigenvalues is None:
         return ()
-    return tuple(bound for oracle in oracles for bound in oracle.bounds(plan, step, scenario))
+    with computable():
+        return tuple(bound for oracle in oracles for bound in oracle.bounds(plan, step, scenario))

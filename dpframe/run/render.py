@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from dpframe.display.printable import NOT_PRIVATE
 from dpframe.display.tables import heading, pairs, sentence, table
 from dpframe.rounding import format_down, format_given, format_up
+from dpframe.run.wording import slack_of_runs
 from dpframe.spec.budget import NOT_WORST_CASE
 
 if TYPE_CHECKING:
@@ -67,6 +69,7 @@ def _charged(charge: Charge) -> list[RenderableType]:
         f"{format_given(charge.budget.epsilon)}, delta={format_given(charge.budget.delta)}, over all runs",
         "Still fits": f"a plan of up to epsilon={format_down(charge.remaining.epsilon)} at the same delta",
         **({"Besides": sentence(charge.caveat)} if charge.caveat else {}),
+        **({"Numerics": slack_of_runs(charge.slack)} if charge.slack else {}),
         **({"Notice": " ".join(map(sentence, charge.notices))} if charge.notices else {}),
         "Head": charge.head,
     }
@@ -236,9 +239,10 @@ def _numbers(array: np.ndarray[Any, Any], labels: tuple[str, ...] | None) -> str
     if array.ndim == 0:
         return f"  {array.item():.6g}"
     matrix = array[:, None] if array.ndim == 1 and labels is not None else np.atleast_2d(array)
+    matrix = matrix.reshape(len(matrix), math.prod(matrix.shape[1:]))
     named = labels is not None and len(labels) == len(matrix)
     names = list(labels[:SHOWN]) if named and labels is not None else [""] * min(SHOWN, len(matrix))
-    width = max(map(len, names))
+    width = max(map(len, names), default=0)
     lines = []
     for name, row in zip(names, matrix[:SHOWN, :SHOWN], strict=False):
         cells = " ".join(f"{value:11.4g}" for value in row)

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
-import numpy as np
 from numpy.typing import NDArray
 
 from dpframe.display.exportable import Exportable
 from dpframe.display.printable import Printable
-from dpframe.errors import DataError
-from dpframe.kinds import Axes, Kind
+from dpframe.display.visible import Visible
+from dpframe.kinds import Kind
 from dpframe.run.statement import Line, Statement
 from dpframe.spec.budget import Budget
 
@@ -74,6 +73,7 @@ class Charge(Exportable):
         spent: what all runs so far have spent, this one included.
         remaining: the largest budget, at the same delta, of a plan that would still fit.
         caveat: a warning where some runs rest on a model of the data, which none of these figures includes; else empty.
+        slack: the numerical slack of all runs in delta, which none of these figures includes either.
         notices: what else is to be known: that the same plan was run before, or that the outcome was not recorded.
     """
 
@@ -85,22 +85,13 @@ class Charge(Exportable):
     spent: Budget
     remaining: Budget
     caveat: str = ""
+    slack: float = 0.0
     notices: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The charge as plain data."""
         content = attrs.asdict(self)
         return content if self.notices else {field: value for field, value in content.items() if field != "notices"}
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> Charge:
-        """The charge from the plain data that `to_dict` gives.
-
-        Args:
-            content: the fields of the charge.
-        """
-        budgets = {field: Budget(**content[field]) for field in ("budget", "spent", "remaining")}
-        return cls(**{**content, **budgets, "notices": tuple(map(str, content.get("notices", ())))})
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -171,7 +162,7 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
     def __rich__(self) -> RenderableType:
         from dpframe.run.render import render_result
 
-        return render_result(self)
+        return Visible(render_result(self))  # a loaded result may hold any text
 
     @property
     def _may_be_shown(self) -> bool:
@@ -193,46 +184,14 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
 
     @classmethod
     def load(cls, path: str | Path) -> Result:
-        """Read a result that :meth:`to_json` wrote.
+        """Read a result that :meth:`to_json` wrote; every field is checked, and DataError says which one is wrong.
 
         Args:
             path: the path of the file.
         """
-        try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))
-            if content["format"] != FORMAT:
-                raise DataError(f"{path} has result format {content['format']!r}; this version reads {FORMAT}.")
-            statement = Statement.from_dict(content["statement"])
-            records = {
-                name: Record(name=name, value=_load(value), line=statement.line(name))
-                for name, value in content["results"].items()
-            }
-            charge = content.get("charge")
-            return cls(
-                statement=statement,
-                records=records,
-                private=_boolean(content["private"]),
-                versions=content["versions"],
-                charge=None if charge is None else Charge.from_dict(charge),
-                warnings=_texts(content.get("warnings", [])),
-                failed={str(name): str(words) for name, words in content.get("failed", {}).items()},
-            )
-        except DataError:
-            raise
-        except (KeyError, TypeError, AttributeError, ValueError, StopIteration) as error:
-            raise DataError(f"{path} is not a result written by dpframe ({type(error).__name__}).") from None
+        from dpframe.run.result_file import load
 
-
-def _boolean(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError
-    return value
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise TypeError
-    return tuple(value)
+        return load(path)
 
 
 def _dump(value: Kind) -> dict[str, Any]:
@@ -250,26 +209,3 @@ def _dump(value: Kind) -> dict[str, Any]:
         "axes": None if value.axes is None else attrs.asdict(value.axes),
         **extra,
     }
-
-
-def _load(content: dict[str, Any]) -> Kind:
-    content = dict(content)
-    kind = _kinds()[content.pop("kind")]
-    array, axes = content.pop("array"), content.pop("axes")
-    if isinstance(array, dict):
-        parts = array
-        array = np.asarray(parts["real"], dtype=np.complex128)
-        array.imag = parts["imaginary"]
-    named = None if axes is None else Axes(**{field: tuple(values) for field, values in axes.items()})
-    extra = {name: _load(part) if isinstance(part, dict) else part for name, part in content.items()}
-    return kind(np.asarray(array), axes=named, **extra)
-
-
-def _kinds() -> dict[str, type[Kind]]:
-    """All kinds, those of plugins included, by name."""
-    kinds, todo = {}, [Kind]
-    while todo:
-        kind = todo.pop()
-        kinds[kind.__name__] = kind
-        todo.extend(kind.__subclasses__())
-    return kinds

@@ -90,7 +90,7 @@ def _run(
     charge = None if account is None else account.reserve(plan, stated)
     # From here on the plan is charged: `plan.spent` is spent whatever happens.
     attempt = Attempt()
-    made = partial(_result, plan, stated, attempt, private=random.private)
+    made = partial(_result, plan, stated, attempt, charge, private=random.private)
     with _kept(made):
         draw_and_derive(plan, source, random, reporter, attempt)
     result, error = made(), attempt.error(plan)
@@ -111,7 +111,7 @@ def _run(
     return result
 
 
-def _result(plan: Plan, stated: Statement, attempt: Attempt, *, private: bool) -> Result:
+def _result(plan: Plan, stated: Statement, attempt: Attempt, charge: Charge | None, *, private: bool) -> Result:
     """The result of a run, with the values that there are."""
     if not plan.same_public_rows:
         with suppress(Exception):  # the values are charged: return them, if need be without the noise scales
@@ -133,6 +133,7 @@ def _result(plan: Plan, stated: Statement, attempt: Attempt, *, private: bool) -
         records=records,
         private=private,
         versions=registry.versions(),
+        charge=charge,
         warnings=_warnings(plan.rows, records),
         failed=failed,
     )
@@ -206,7 +207,7 @@ def draw_and_derive(
         possible = Pass(due.number, tuple(step for step in due.steps if attempt.is_possible(plan, step)))
         drawn = [step.name for step in possible.steps if isinstance(step.action, Mechanism)]
         reading = partial(read, plan, source, possible, attempt.values, reporter)
-        data = attempt.guarded(drawn[0], random, reading, derivation=False) if drawn else None
+        data = attempt.guarded(drawn[0], random, reading, derivation=False, may_exit=True) if drawn else None
         for step in possible.steps:
             if attempt.is_possible(plan, step):
                 reporter.begin(_phase(step))

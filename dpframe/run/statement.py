@@ -13,6 +13,8 @@ from dpframe.display.exportable import Exportable
 from dpframe.interfaces import Accountant, Mechanism
 from dpframe.kinds import Kind
 from dpframe.losses import under_models
+from dpframe.plan.pricing import computable
+from dpframe.plan.slack import law_errors, slack
 from dpframe.rounding import format_given, format_up
 from dpframe.run import wording
 from dpframe.spec import placement
@@ -42,7 +44,7 @@ class Line:
         level: the level at which a release runs; None for a derived step.
         losses: its privacy losses, as text.
         noise: the noise scales, where they are known.
-        slack: the estimated slack of floating-point arithmetic in delta; None where the dimension is not known.
+        slack: its part of the numerical slack of the plan in delta; None where the dimension is not known.
         epsilon_alone: the epsilon of this release on its own, at the plan's delta.
         epsilon_so_far: the epsilon of all releases up to this one, at the plan's delta.
     """
@@ -120,23 +122,6 @@ class Statement(Exportable):
         """The statement as plain data."""
         return attrs.asdict(self)
 
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> Statement:
-        """The statement from the plain data that `to_dict` gives.
-
-        Args:
-            content: the fields of the statement.
-        """
-        lines = tuple(
-            Line(**{**line, "of": tuple(line["of"]), "losses": tuple(line["losses"])}) for line in content["lines"]
-        )
-        spent = content["spent"]
-        budgets = {
-            "budget": Budget(**content["budget"]),
-            "spent": ModelBudget(**spent) if "model" in spent else Budget(**spent),
-        }
-        return cls(**{**content, **budgets, "lines": lines})
-
 
 def statement(plan: Plan, content_hash: str) -> Statement:
     """What a plan promises and costs.
@@ -145,7 +130,8 @@ def statement(plan: Plan, content_hash: str) -> Statement:
         plan: the plan, possibly bound to a dimension.
         content_hash: the hash of the plan as the user declared it.
     """
-    lines, composer = _lines(plan), _composer(plan)
+    with computable():
+        lines, composer = _lines(plan), _composer(plan)
     return Statement(
         protected=wording.protected(plan.rows),
         against=wording.against(plan),
@@ -178,7 +164,7 @@ def _accountants(plan: Plan, composer: Accountant) -> dict[str, float]:
 
 
 def _lines(plan: Plan) -> tuple[Line, ...]:
-    composer = accountant(plan.accountant)
+    composer, errors = accountant(plan.accountant), law_errors(plan, plan.pricing.levels)
     so_far: list[Any] = []
     lines: list[Line] = []
     for step in plan.steps:
@@ -203,7 +189,7 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
                 level=level,
                 losses=tuple(map(str, losses)),
                 noise=_noise(plan.rows_of(step), step.action, level),
-                slack=_slack(plan.rows_of(step), step.action, level),
+                slack=None if (error := errors[step.name]) is None else slack(plan.budget.epsilon, error),
                 epsilon_alone=alone,
                 epsilon_so_far=composer.epsilon(so_far, plan.budget.delta),
             )
@@ -218,13 +204,6 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
             )
         lines.append(line)
     return tuple(lines)
-
-
-def _slack(rows: Rows, mechanism: Mechanism, level: float) -> float | None:
-    """The slack of a mechanism in delta; None where it depends on a dimension that is not known yet."""
-    if type(mechanism).slack is Mechanism.slack:
-        return 0.0
-    return None if rows.dim is None else mechanism.slack(rows, level)
 
 
 def _noise(rows: Rows, mechanism: Mechanism, level: float) -> dict[str, float]:

@@ -103,6 +103,15 @@ def strength(plan: Plan, lines: tuple[Line, ...]) -> str:
     return f"{figures}, for every possible data set (worst case, no model of the data{numerics})"
 
 
+def slack_of_runs(slack: float) -> str:
+    """The numerical slack of all runs of a data set.
+
+    Args:
+        slack: in delta, at the epsilon of the budget.
+    """
+    return f"some releases hold in exact arithmetic: over all runs, a numerical slack of about {slack:.1e} in delta"
+
+
 def _apart(plan: Plan) -> str:
     """The worst-case guarantee of the releases that do not rest on a model, published without the others.
 

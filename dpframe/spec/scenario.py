@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from dpframe import validators
+from dpframe import lattice, validators
 from dpframe.errors import PlanError
 from dpframe.kinds import Spectrum
 from dpframe.lattice import FloatArray
@@ -16,6 +16,7 @@ from dpframe.lattice import FloatArray
 SOURCES = ("assumed", "released", "true")
 MODELS = ("gaussian", "spiked")
 SPIKED = ("rank", "spike", "noise")
+MOST_ROWS = 1 << 63
 
 
 def _spectrum(values: Any) -> Spectrum | None:
@@ -47,9 +48,11 @@ class Scenario:
     array([1000.,  100.,  100.])
     """
 
-    dim: int = attrs.field(validator=validators.positive_int)
+    dim: int = attrs.field(validator=validators.integer(at_least=1, at_most=lattice.MAX_DIM))
     spectrum: Spectrum | None = attrs.field(default=None, converter=_spectrum)
-    n: int | None = attrs.field(default=None, validator=attrs.validators.optional(validators.positive_int))
+    n: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(validators.integer(at_least=1, at_most=MOST_ROWS))
+    )
     source: str = attrs.field(default="assumed", validator=validators.one_of(*SOURCES))
     model: str | None = attrs.field(default=None, validator=attrs.validators.optional(validators.one_of(*MODELS)))
     rank: int | None = attrs.field(default=None, validator=attrs.validators.optional(validators.positive_int))

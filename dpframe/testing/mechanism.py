@@ -32,6 +32,7 @@ from dpframe.testing import statistic as statistic_checks
 from dpframe.testing.checks import CHECKS, Failed, NotRun, check
 from dpframe.testing.instruments import Recorder, held, known, traced, twice
 from dpframe.testing.subjects import DELTA, MechanismStage, outputs, pairs, read, some_rows
+from dpframe.validators import is_finite
 
 FEWEST_NUMBERS = 3  # values of fewer numbers may repeat by chance
 FEW_PAIRS = 3
@@ -78,6 +79,22 @@ def loss_grows_with_level(stage: MechanismStage) -> None:
         for at, (cheap, dear) in enumerate(itertools.pairwise(costs)):
             if dear < cheap or dear == cheap > 0.0:
                 raise Failed(f"level {LEVELS[at + 1]:g} costs epsilon={dear:.6g}, level {LEVELS[at]:g} {cheap:.6g}")
+
+
+@check("mechanism")
+def law_error_is_a_distance(stage: MechanismStage) -> None:
+    """Its law error is from 0 to 1, public, the same for any inputs, and 0 for numerics graded exact."""
+    mechanism: Any = stage.subject
+    references = {name: Ref(name) for name, _, value in inputs(mechanism) if value is not None}
+    for rows in stage.rows:
+        for level in (2.0**-4, 1.0, 2.0**4):
+            stated = mechanism.law_error(rows, level)
+            if not (is_finite(stated) and 0.0 <= stated <= 1.0):
+                raise Failed(f"its law error at level {level:g} is {stated!r}")
+            if stated != attrs.evolve(mechanism, **references).law_error(rows, level):
+                raise Failed("its law error depends on an input, which is not known when the plan is priced")
+            if stated and mechanism.numerics == "exact":
+                raise Failed(f"its numerics are graded exact, but its law error at level {level:g} is {stated:g}")
 
 
 @check("mechanism")

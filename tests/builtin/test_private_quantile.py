@@ -150,7 +150,8 @@ def test_column_quantiles_are_in_the_columns_units() -> None:
         ({"quantile": 0.5, "high": -1.0}, "needs 1e-140 <= low < high"),
         ({"quantile": 0.5, "high": 1.0, "low": 2.0}, "needs 1e-140 <= low < high"),
         ({"quantile": 0.5, "high": 1e200}, "needs 1e-140 <= low < high"),
-        ({"quantile": 0.5, "high": 1.0, "points": 1}, "points must be at least 2"),
+        ({"quantile": 0.5, "high": 1.0, "points": 1}, "points must be an integer from 2 to 100000"),
+        ({"quantile": 0.5, "high": 1.0, "points": 10**9}, "points must be an integer from 2 to 100000"),
         ({"quantile": 0.5, "high": 1.0, "column": "age"}, "of a column needs low= and high="),
     ],
 )

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe.cli import commands
 from dpframe.cli import main as cli
 from tests.support.derivations import Disliking
 from tests.support.mechanisms import Failing, NoisyTrace, registered
+from tests.support.packages import ROOT
 
 PLAN = """format = 1
 
@@ -93,19 +93,6 @@ def test_a_result_is_never_overwritten_and_nothing_is_charged(
     assert before == Path("plan-result/result.json").read_bytes()
 
 
-def test_a_result_that_cannot_be_written_is_printed_not_lost(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: Any) -> None:
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(commands, "_write", full)
-    code, out, err = dpframe("run", "plan.toml", "rows.npy", capsys=capsys)
-    assert 3 == code
-    assert "no space left" in err
-    assert {"moment", "components"} == set(json.loads(out)["results"])
-
-
 PARTIAL = (
     PLAN.replace('with = "gaussian"', 'with = "noisy-trace"')
     .replace("top-subspace", "test-disliking")
@@ -141,7 +128,8 @@ def test_a_failure_after_the_charge_has_its_own_exit_code(capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["run", "absent.toml", "rows.npy"], "absent.toml cannot be read"),
+        (["run", "absent.toml", "rows.npy"], "'absent.toml': no such file. Nothing was charged. A plan file is the"),
+        (["run", ".", "rows.npy"], "'.' cannot be read as a plan file: is a directory. Nothing was charged."),
         (
             ["run", "plan.toml", "absent.npy"],
             "'absent.npy': no such file. Nothing was charged. DATA is a .npy, .csv or",
@@ -154,6 +142,7 @@ def test_a_failure_after_the_charge_has_its_own_exit_code(capsys: pytest.Capture
         (["check", "plan.toml", "absent.npy"], "'absent.npy': no such file. Nothing was charged"),
         (["explain", "plan.toml", "--spectrum", "a,b"], "--spectrum takes numbers"),
         (["explain", "plan.toml", "--spectrum", "1,2"], "a spectrum must have"),
+        (["audit", "gaussian", "--set", "name=3"], "step 'release': 'gaussian' has no parameter 'name'"),
         (["explain", "plan.toml", "--dim", "1"], "k=2 is more than the 1 coordinates"),
     ],
 )
@@ -171,6 +160,16 @@ def test_a_wrong_command_line_exits_two(capsys: pytest.CaptureFixture[str]) -> N
         code, _, err = dpframe(*words, capsys=capsys)
         assert 2 == code
         assert "usage: dpframe" in err
+
+
+def test_the_exit_codes_of_the_help_are_those_of_the_docs(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = dpframe("--help", capsys=capsys)
+    assert 0 == code
+    page = (ROOT / "docs" / "tutorial" / "from-a-shell.md").read_text(encoding="utf-8")
+    assert [0, 1, 2, 3] == list(cli.EXIT_CODES)
+    for number, meaning in cli.EXIT_CODES.items():
+        assert f"  {number}  {meaning}" in out
+        assert f"| {number} | {meaning} |" in page
 
 
 def test_explain_prices_and_forecasts(capsys: pytest.CaptureFixture[str]) -> None:

@@ -68,8 +68,11 @@ def test_a_run_interrupted_at_any_point_leaves_its_charge_once_it_was_reserved(
     owner, name, after, expected = POINTS[point]
     with monkeypatch.context() as planted:
         at(owner, name, interrupt, after=after)(planted)
-        with pytest.raises(Planted):
+        with pytest.raises(Planted) as caught:
             plan().run(DATA, ledger=path, dataset=NAME)
+    released: dp.Result | None = getattr(caught.value, "result", None)
+    assert (point in ("before the recording", "after the recording")) == (released is not None)
+    assert released is None or (released.charge is not None and ledger.covers(released) == ("released" in expected))
     assert expected == kinds(ledger)
     ledger.verify()
     plan().run(DATA, ledger=path, dataset=NAME)

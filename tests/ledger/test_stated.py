@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import attrs
@@ -10,6 +11,7 @@ import pytest
 import dpframe as dp
 from dpframe.ledger.stated import PROMISED, promise_hash, statement_hash
 from dpframe.run.statement import Line, Statement, statement
+from dpframe.run.structured import value_as
 from tests.support.ledgers import plan
 
 STATED = statement(plan(), "0" * 64)
@@ -53,7 +55,5 @@ def test_a_field_that_is_added_later_leaves_hashes_as_they_are() -> None:
 
 
 def test_a_statement_that_was_read_from_a_file_has_the_same_hashes() -> None:
-    import json
-
-    again = Statement.from_dict(json.loads(STATED.to_json()))
+    again = value_as(Statement, json.loads(STATED.to_json()), "statement")
     assert (promise_hash(STATED), statement_hash(STATED)) == (promise_hash(again), statement_hash(again))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import attrs
 import pytest
@@ -203,3 +204,15 @@ def test_a_budget_that_allows_almost_everything_is_solved_too() -> None:
     built = plan(dp.release("a", "gaussian"), budget=dp.Budget(epsilon=1e-12, delta=0.999999))
     assert 0.0 < built.spent.epsilon <= 1e-12
     assert 0.999999 >= dp.accountant("gdp").delta(built.pricing.all_losses, 1e-12)
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("float division by zero"), ValueError("math domain error")])
+def test_numbers_that_floats_cannot_hold_are_a_plan_error(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: Any) -> Any:
+        raise error
+
+    plan = dp.Plan(rows=ROWS, budget=BUDGET, steps=[dp.release("moment", "gaussian")])
+    for method in ("law_error", "loss"):
+        monkeypatch.setattr(type(plan.steps[0].action), method, failing)
+        with pytest.raises(dp.PlanError, match=f"{type(error).__name__}: {error}.* Nothing was charged"):
+            dp.Plan(rows=ROWS, budget=BUDGET, steps=[dp.release("moment", "gaussian")]).explain(dim=2)

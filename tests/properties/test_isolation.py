@@ -22,7 +22,7 @@ BAD = {
         @dp.hookimpl
         def dpframe_mechanisms(): return [other.SymmetricGaussian]
         """,
-        "PluginError: the mechanism name 'gaussian' is already provided by dpframe-gaussian 0.1.0",
+        "the mechanism name 'gaussian' is already provided by dpframe-gaussian 0.1.0",
     ),
     "outdated_one": ("DPFRAME_API = 0\n", "it was written for interface version 0; this dpframe has 1"),
     "wrong_one": (
@@ -32,7 +32,7 @@ BAD = {
         @dp.hookimpl
         def dpframe_mechanisms(): return "gaussian"
         """,
-        "PluginError: dpframe_mechanisms must return a list of classes; it returned str",
+        "dpframe_mechanisms must return a list of classes; it returned str",
     ),
     "stranger_one": (
         """
@@ -41,7 +41,7 @@ BAD = {
         @dp.hookimpl
         def dpframe_mechanisms(): return [int]
         """,
-        "PluginError: <class 'int'> is not a mechanism class",
+        "<class 'int'> is not a mechanism class",
     ),
 }
 GOOD = """

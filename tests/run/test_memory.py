@@ -73,7 +73,7 @@ def test_every_mechanism_takes_what_it_says(monkeypatch: pytest.MonkeyPatch) -> 
         MOMENT,
         dp.release("moment", "laplace-eigenvalues", k=3),
         dp.release("moment", "matrix-laplace"),
-        dp.release("moment", "orbit", spectrum=[1.0]),
+        dp.release("moment", "orbit", spectrum=[1.0], bits=15),
         dp.release("moment", "bingham", k=2),
     ):
         bound = plan(step, dim=120)

@@ -137,3 +137,23 @@ class FirstAxes(dp.Mechanism):
 
     def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Subspace:
         return dp.Subspace(np.eye(data.rows.known_dim)[:, : self.k])
+
+
+@attrs.frozen(kw_only=True)
+class Floating(dp.Mechanism):
+    """A bounded-range release that says how far floats move its law."""
+
+    name = "test-floating"
+    unit = "epsilon"
+    gives = dp.Scalar
+
+    error: float = 1e-10
+
+    def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
+        return dp.losses.BoundedRange(epsilon=level)
+
+    def law_error(self, rows: dp.Rows, level: float) -> float:
+        return rows.known_dim * self.error
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
+        return dp.Scalar(float(random.laplace(2.0, 1)[0]))

@@ -14,6 +14,7 @@ from dpframe_orbit.orbit import SOLVER_ERROR, check_bits, refuse_centered
 from dpframe_orbit.pattern import Floats
 
 FINE = 50  # bits of the coordinates of a basis
+MOST = 256  # directions: each is a loss to compose, and at a level below 1/256 of the whole shows nothing
 
 
 @attrs.frozen(kw_only=True)
@@ -27,11 +28,11 @@ class Bingham(dp.Mechanism):
     bounded for the data at hand (`dpframe.eigensolver`).
 
     In exact arithmetic each draw is exact, by rejection from an angular central Gaussian envelope; it is computed in
-    floats, and rounded to a public grid before anything else is computed from it; `slack` estimates the cost from
-    errors that were measured, not proved. The number of proposals depends on the data.
+    floats, and rounded to a public grid before anything else is computed from it; `law_error` estimates how far that
+    moves its law, from errors that were measured, not proved. The number of proposals depends on the data.
 
     Args:
-        k: the number of directions. For more than one, the joint draw of ``orbit`` is closer to the truth.
+        k: the number of directions, at most 256. For more than one, the joint draw of ``orbit`` is closer to the truth.
         bits: the grid has a spacing of 2^−bits.
 
     Guarantee:
@@ -55,7 +56,7 @@ class Bingham(dp.Mechanism):
     smallest_level = 2.0**-40  # the draw is uniform long before, and all figures are finite
     draws_depend_on_data = True
 
-    k: int = attrs.field(default=1, validator=dp.validators.positive_int)
+    k: int = attrs.field(default=1, validator=dp.validators.integer(at_least=1, at_most=MOST))
     bits: int = attrs.field(default=16, validator=check_bits)
 
     def output_shape(self, rows: dp.Rows) -> dp.Shape:
@@ -68,10 +69,6 @@ class Bingham(dp.Mechanism):
         refuse_centered(self.name, rows)
         if rows.dim is not None and self.k > rows.dim:
             raise dp.PlanError(f"k={self.k} is more than the {rows.dim} coordinates of the rows.")
-
-    def check_level(self, rows: dp.Rows, level: float) -> None:
-        super().check_level(rows, level)
-        grid.check_slack(self, rows, level)
 
     def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss | tuple[dp.PrivacyLoss, ...]:
         each = dp.losses.BoundedRange(epsilon=level / self.k)
@@ -90,8 +87,8 @@ class Bingham(dp.Mechanism):
             released = np.column_stack([released, on_grid])
         return dp.Subspace(_orthonormal(released), axes=data.rows.axes)
 
-    def slack(self, rows: dp.Rows, level: float) -> float:
-        return grid.slack(self.k * rows.known_dim, self.bits, level)
+    def law_error(self, rows: dp.Rows, level: float) -> float:
+        return grid.law_error(self.k * rows.known_dim, rows.known_dim, self.bits)
 
     def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
         """How far the score vᵀMv falls below its maximum, per two real dimensions, to first order."""

@@ -42,7 +42,8 @@ class Orbit(dp.Mechanism):
 
     In exact arithmetic the draw is exact: coupling from the past on Gelfand–Tsetlin patterns, which ends when all
     starting points have coalesced (docs/explanation/orbit.md). It is computed in floats, and released on a public grid;
-    `slack` estimates the cost from errors that were measured, not proved. How long it takes depends on the data.
+    `law_error` estimates how far that moves its law, from errors that were measured, not proved. How long it takes
+    depends on the data.
 
     Args:
         spectrum: Λ, the eigenvalues of the result from the largest: a public list, or the result of an earlier step.
@@ -92,10 +93,6 @@ class Orbit(dp.Mechanism):
         if rows.dim is not None and isinstance(self.spectrum, dp.Spectrum):
             self._eigenvalues(rows.dim)
 
-    def check_level(self, rows: dp.Rows, level: float) -> None:
-        super().check_level(rows, level)
-        grid.check_slack(self, rows, level)
-
     def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
         return dp.losses.BoundedRange(epsilon=level)
 
@@ -117,9 +114,9 @@ class Orbit(dp.Mechanism):
         )
         return self._value(released, smallest, width, data.rows)
 
-    def slack(self, rows: dp.Rows, level: float) -> float:
+    def law_error(self, rows: dp.Rows, level: float) -> float:
         dim = rows.known_dim
-        return grid.slack(dim * (dim + 1) // 2 if self.real else dim**2, self.bits, level)
+        return grid.law_error(dim * (dim + 1) // 2 if self.real else dim**2, dim, self.bits)
 
     def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
         """How far the score ⟨M, H⟩ falls below its maximum, per two real dimensions of the orbit, to first order."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -48,7 +46,13 @@ def test_matrices_stay_symmetric_and_hermitian() -> None:
     assert np.abs((hermitian - matrix).imag).max() <= 2.0**-10
 
 
-def test_slack_is_what_the_argument_gives() -> None:
-    assert (1 + math.e) * 210 * 2.0**-34 == pytest.approx(grid.slack(210, 16, 1.0), rel=1e-12)
-    assert 1.0 == grid.slack(210, 16, 1e4)
-    assert 4 * grid.slack(50, 16, 0.5) == pytest.approx(grid.slack(50, 18, 0.5))
+def test_the_law_error_is_what_the_argument_gives() -> None:
+    assert 210 * 2.0**-34 == grid.law_error(210, 16, 16)
+    assert 4 * grid.law_error(50, 10, 16) == grid.law_error(50, 10, 18)
+    assert 1.0 == grid.law_error(10**9, 10, 28)
+
+
+@pytest.mark.parametrize(("dim", "measured"), [(6, 0.5), (60, 1.2), (150, 3.2)])
+def test_the_error_of_a_number_grows_with_the_dimension_faster_than_was_measured(dim: int, measured: float) -> None:
+    """Mean errors against 50 digits, in units of 2⁻⁵⁰."""
+    assert 2 * measured * 2.0**-50 <= grid.error(dim)

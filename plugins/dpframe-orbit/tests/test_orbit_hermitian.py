@@ -226,5 +226,5 @@ def test_floats_are_as_near_to_the_exact_draw_as_the_slack_assumes(name: str) ->
                 for j, entry in enumerate(row):
                     error = entry - mp.mpc(complex(drawn[i, j]))
                     errors.append((abs(float(error.real)) + abs(float(error.imag))) / 2)
-    assert math.fsum(errors) / len(errors) < grid.ERROR / 2
+    assert math.fsum(errors) / len(errors) < grid.error(len(gammas)) / 2
     assert max(errors) < 1e-14

@@ -144,8 +144,11 @@ class Spiked(dp.Mechanism):
         covariance = basis @ inner @ basis.T + model.variance * np.eye(len(sample))
         return dp.Covariance((covariance + covariance.T) / 2, axes=data.rows.axes)
 
-    def slack(self, rows: dp.Rows, level: float) -> float:
-        """The slack due to rounding of eigenvectors, for data from the model: its size in deviations of the noise."""
+    def law_error(self, rows: dp.Rows, level: float) -> float:
+        """What rounding moves eigenvectors by, for data from the model, in deviations of the noise.
+
+        Two Gaussians that are x deviations apart have a distance of at most x/2 in total variation.
+        """
         model = self._model(rows.known_dim)
         rounding = model.dim * 2.0**-52 * (1.0 + model.variance / model.spike)
         return min(1.0, model.dim * rounding * level / (math.sqrt(self.parts) * model.projector_shift))

@@ -67,7 +67,7 @@ from tests.support.planted.statistics import (
     SlippedNaN,
     UnnormalizedRows,
 )
-from tests.support.planted.values import CappedLoss, LossOfInput, LostParameter, Mutable, NoValidation
+from tests.support.planted.values import CappedLoss, ExactOnPaper, LossOfInput, LostParameter, Mutable, NoValidation
 
 PLANTED: dict[str, tuple[Any, tuple[str, ...]]] = {
     "noise scale 20 % low": (LowNoise(), ("stated-loss",)),
@@ -101,6 +101,7 @@ PLANTED: dict[str, tuple[Any, tuple[str, ...]]] = {
     "a parameter that may be anything": (NoValidation(), ("bad-parameters-refused",)),
     "a loss that depends on a released value": (LossOfInput(), ("loss-is-public",)),
     "a loss that stops growing": (CappedLoss(), ("loss-grows-with-level",)),
+    "floats in what is graded exact": (ExactOnPaper(), ("law-error-is-a-distance",)),
     "un-normalized rows": (UnnormalizedRows(), ("declared-sensitivity",)),
     "data-dependent clip radius": (DataDependentRadius(), ("adds-up",)),
     "totals rounded after adding": (RoundedTotals(), ("adds-up",)),
