@@ -53,7 +53,7 @@ SECOND_ORDER = 96
 """Up to so many bits z is computed to second order."""
 
 _FARTHEST = 1 << (CELL_BITS + 7)  # cells from here on are computed in ball arithmetic
-_INT64 = 1 << 62  # integers below this size are int64
+_INT64 = (1 << 63) - (1 << 32)  # integers below this size are int64; some room is left for what is added to them
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 import dpframe.plugin as dp
 
-GUARD = 18  # bits of precision beyond those of the noise; a few entries in a hundred thousand need more
+GUARD = 16  # bits of precision beyond those of the noise; about one entry in ten thousand needs more
 MORE = 36  # bits to add where an entry does
 ENTRIES = 1 << 17  # at a time, since they are Python integers
 
