@@ -142,6 +142,26 @@ def test_stated_deviations_are_those_of_releases(center: bool) -> None:
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
+def test_releases_of_neighbors_differ_by_the_factor_that_is_stated(relation: str) -> None:
+    """On the cone above both moments the densities of neighbors have the ratio e^ε exactly, for a row added or removed.
+
+    Released matrices are above the larger moment with probability 1/8 if it is theirs, and e^(−‖X‖₁ε/Δ)/8 if not.
+    """
+    rows, level, trials = dp.Rows(norm=1.0, neighbors=relation, dim=2), 1.0, 4000
+    row = np.array([39322, -52429])  # of length 2¹⁶, nearly
+    moments = [np.eye(2, dtype=np.int64) * 2**35 + added * np.outer(row, row) for added in (0, 1)]
+    share = 0.5 if relation == "replace" else 1.0  # of what a replaced row may do
+    for moment, expected in zip(moments, (math.exp(-share * level) / 8, 1 / 8), strict=True):
+        data, random = dp.PrivateData(rows, statistics={dp.Moment(): {"moment": moment}}), seeded(3)
+        above = 0
+        for _ in range(trials):
+            off = MatrixLaplace().release(data, level, random).array / rows.step**2 - moments[1]
+            above += bool(np.linalg.eigvalsh(off)[0] > 0)
+        assert stats.binomtest(above, trials, expected).pvalue > 1e-6 / 4
+        assert stats.binomtest(above, trials, expected * math.e**0.5).pvalue < 1e-6
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("center", [False, True])
 def test_stated_epsilon_is_the_accountants_and_pure(relation: str, center: bool) -> None:
     plan = dp.Plan(
