@@ -17,6 +17,7 @@ from dpframe.errors import PlanError
 from dpframe.kinds import Kind
 from dpframe.lattice import IntArray
 from dpframe.losses import PrivacyLoss
+from dpframe.rounding import format_down, format_up
 
 if TYPE_CHECKING:
     from dpframe.noise import Random
@@ -134,7 +135,7 @@ class Mechanism(ABC):
         smallest = self.smallest_level * rows.contributions
         if level < smallest:
             raise PlanError(
-                f"{self.name!r} needs a level of at least {smallest:.3g}; got {level:.3g}. "
+                f"{self.name!r} needs a level of at least {format_up(smallest)}; got {format_down(level)}. "
                 "Raise the budget or this step's share."
             )
 

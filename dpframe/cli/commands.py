@@ -154,7 +154,8 @@ def run(arguments: argparse.Namespace) -> None:
             try:
                 result = plan.run(data, progress=_on_a_terminal(), **charged)
             except DataError as error:
-                raise DataError(f"{error} {TRY_FIRST}") from None
+                error.args = (f"{error} {TRY_FIRST}",)
+                raise
         deliver(result)
 
 

@@ -43,7 +43,7 @@ class Budget:
         Args:
             limit: the budget that was given.
 
-        >>> Budget(epsilon=0.99999999999).within(Budget(epsilon=1.0))
+        >>> Budget(epsilon=1.0 - 1e-14).within(Budget(epsilon=1.0))
         'epsilon=1, delta=0'
         """
         return self._text(format_up(self.epsilon, limit.epsilon))

@@ -172,11 +172,11 @@ def test_bad_columns_and_norms_are_refused_when_the_plan_is_built() -> None:
             dp.Plan(rows=rows, budget=budget, steps=[dp.release("q", "private-quantile", column=column, **quantile)])
     released = dp.Rows(norm=dp.ref("radius"), neighbors="replace")
     radius = dp.release("radius", "private-quantile", quantile=0.9, high=1.0)
-    with pytest.raises(dp.PlanError, match="step 'm' scales rows down to 'radius', but no earlier step"):
+    with pytest.raises(dp.PlanError, match="step 'm' sees rows whose norm is 'radius', but no earlier step"):
         dp.Plan(rows=released, budget=budget, steps=[dp.release("m", "gaussian"), radius])
     matrix_as_norm = dp.Rows(norm=dp.ref("spectrum"), neighbors="replace")
     derived = dp.derive("spectrum", "eigenvalues", of=dp.SymmetricMatrix(np.eye(2)))
-    with pytest.raises(dp.PlanError, match=r"Rows\.norm must be a number, but 'spectrum' gives a spectrum"):
+    with pytest.raises(dp.PlanError, match="the norm of rows must be a number, but 'spectrum' gives a spectrum"):
         dp.Plan(rows=matrix_as_norm, budget=budget, steps=[derived, dp.release("m", "gaussian")])
 
 

@@ -192,7 +192,7 @@ def test_a_result_that_is_not_there_or_is_none_is_told(
 ) -> None:
     dpframe(*CREATE, "--neighbors", "add-remove", capsys=capsys)
     Path("none.json").write_text("{}")
-    for file, message in (("gone.json", "gone.json cannot be read: No such file"), ("none.json", "is not a result")):
+    for file, message in (("gone.json", "'gone.json': no such file"), ("none.json", "is not a result")):
         code, out, err = dpframe("ledger", *command, file, capsys=capsys)
         assert (1, "") == (code, out)
         assert message in err

@@ -87,7 +87,7 @@ REFUSED = [
     ({"model": "gaussian"}, "needs the number of rows"),
     ({"model": "cauchy", "n": 10}, "Scenario.model must be one of 'gaussian', 'spiked'"),
     ({"source": "guessed"}, "Scenario.source must be one of"),
-    ({"n": 0}, "Scenario.n must be a positive integer"),
+    ({"n": 0}, "Scenario.n must be an integer from 1 to"),
     ({"rank": 1}, "rank= belongs to the spiked model"),
     ({"model": "spiked", "n": 10, "rank": 1, "spike": 1.0}, "the spiked model needs rank=, spike=, noise="),
     ({"model": "spiked", "n": 10, "rank": 3, "spike": 1.0, "noise": 1.0}, "a rank below its 3 coordinates; got rank=3"),

@@ -14,7 +14,7 @@ from dpframe.cli import main as cli
 from tests.support.shipped import MODEL_BASED, PARAMETERS
 
 BUDGETS = [dp.Budget(epsilon=0.3, delta=1e-6), dp.Budget(epsilon=2.0, delta=1e-9), dp.Budget(epsilon=1.0)]
-IMPURE = {"block-gaussian", "gaussian", "spiked", "spiked-block"}
+IMPURE = {"block-gaussian", "gaussian", "gaussian-sum", "spiked", "spiked-block"}
 
 
 def plan(mechanism: str, relation: str, budget: dp.Budget) -> dp.Plan:

@@ -12,6 +12,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "block-gaussian": {"basis": BASIS, "radii": (1.0, 0.5)},
     "block-radii": {"basis": BASIS, "quantile": 0.9, "high": 10.0},
     "gaussian": {},
+    "gaussian-sum": {},
     "laplace-eigenvalues": {"k": 2},
     "matrix-laplace": {},
     "orbit": {"spectrum": [1.0, 0.5]},

@@ -60,6 +60,7 @@ class Spiked(dp.Mechanism):
 
     name = "spiked"
     unit = "mu"
+    smallest_level = 2.0**-30  # noise of up to dim · √parts / level steps is within the range of the sampler
     gives = dp.Covariance
 
     rank: int = attrs.field(validator=dp.validators.positive_int)
