@@ -40,7 +40,8 @@ from dpframe.kinds import (
 )
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.losses import PrivacyLoss
-from dpframe.noise import Random
+from dpframe.noise import Normals, Random
+from dpframe.plan.steps import moment_steps
 from dpframe.postprocess.eigen import top_eigenpairs
 from dpframe.reading.chunk import Chunk
 from dpframe.reading.private_data import PrivateData
@@ -72,6 +73,7 @@ __all__ = [  # noqa: PLE0604 - names of dpframe, and these
     "Model",
     "Moment",
     "NormHistogram",
+    "Normals",
     "PrivacyLoss",
     "PrivateData",
     "PrivateQuantile",
@@ -92,6 +94,7 @@ __all__ = [  # noqa: PLE0604 - names of dpframe, and these
     "eigensolver",
     "input",
     "lattice",
+    "moment_steps",
     "postprocess",
     "rounding",
     "sensitivity",

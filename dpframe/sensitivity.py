@@ -9,6 +9,8 @@ one row's effect                      add-remove   replace
 ====================================  ===========  =======================================
 moment Σ q qᵀ, Frobenius norm         R²           √2 R²  (R² when d = 1)
 augmented moment, rows [q, c], c ≤ R  R² + c²      √2 (R² + c²)
+moment, trace norm                    R²           2 R²  (R² when d = 1)
+augmented moment, trace norm          R² + c²      2 (R² + c²)
 sum Σ [q, c], Euclidean norm, c ≤ R   √(R² + c²)   2 R
 eigenvalues, L1 norm                  R²           2 R²  (R² when d = 1)
 score ⟨M, H⟩, spread over H           R²           2 R²  (0 when d = 1)
@@ -20,9 +22,10 @@ histogram, L1 norm                    1            2
 The moment: ‖xxᵀ − yyᵀ‖² = ‖x‖⁴ + ‖y‖⁴ − 2(x·y)², largest for orthogonal rows of full length. The augmented moment: the
 same for [x, c] and [y, c], whose inner product x·y + c² vanishes at x·y = −c², possible for c ≤ R; in one dimension
 only for c = R, which is the value of `Rows.constant` there. Without the constant, one-dimensional rows cannot be
-orthogonal, and |x² − y²| ≤ R². The sum: ‖x − y‖ is largest for opposite rows, and the constants
-cancel. A row with a non-finite entry contributes nothing, so replacing one row may also act as adding or removing one,
-which has a smaller effect in every line. The score is defined for Hermitian matrices H whose
+orthogonal, and |x² − y²| ≤ R². The trace norm, the sum of the sizes of the eigenvalues: xxᵀ has the one eigenvalue
+‖x‖², and ‖xxᵀ − yyᵀ‖₁² = (‖x‖² + ‖y‖²)² − 4(x·y)², largest for the same rows. The sum: ‖x − y‖ is largest for opposite
+rows, and the constants cancel. A row with a non-finite entry contributes nothing, so replacing one row may also act as
+adding or removing one, which has no larger effect in any line. The score is defined for Hermitian matrices H whose
 eigenvalues lie in an interval of length 1: a new row x adds xᵀHx to each score, which is ‖x‖² times a number in that
 interval, and a removed row subtracts such a term.
 
@@ -59,6 +62,11 @@ class Sensitivity:
 def moment(rows: Rows) -> Sensitivity:
     """Sensitivity of the second moment, with the constant coordinate if the plan is centered."""
     return Sensitivity(l2_squared=rows.contributions**2 * _two_rows(rows) * _one_row(rows) ** 2)
+
+
+def moment_trace_norm(rows: Rows) -> int:
+    """Sensitivity of the second moment in trace norm, with the constant coordinate if the plan is centered."""
+    return rows.contributions * _two_rows(rows) * _one_row(rows)
 
 
 def _one_row(rows: Rows) -> int:

@@ -175,6 +175,41 @@ def test_eigenvalues_move_no_more_than_declared_and_reach_it(relation: str, dim:
     assert declared.l2_squared == pytest.approx(max((distance**2).sum() for distance in distances), rel=1e-9)
 
 
+def trace_norm(rows: dp.Rows, one: Rows2D, other: Rows2D) -> float:
+    change = parts(dp.Moment(), rows, one)["moment"] - parts(dp.Moment(), rows, other)["moment"]
+    return float(np.abs(np.linalg.eigvalsh(change)).sum())
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    values=hnp.arrays(np.float64, (6, 4), elements=ENTRIES),
+    replacement=hnp.arrays(np.float64, (3, 4), elements=ENTRIES),
+    dim=st.sampled_from([1, 2, 4]),
+    relation=st.sampled_from(RELATIONS),
+    contributions=st.sampled_from([1, 3]),
+    center=st.booleans(),
+)
+def test_no_neighbor_moves_the_moment_farther_in_trace_norm_than_declared(
+    values: Rows2D, replacement: Rows2D, dim: int, relation: str, contributions: int, center: bool
+) -> None:
+    rows = promise(dim, relation, contributions, center)
+    one = values[:, :dim]
+    found = trace_norm(rows, one, neighbor(one, relation, replacement[:contributions, :dim], 1))
+    assert found <= sensitivity.moment_trace_norm(rows) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("contributions", [1, 3])
+@pytest.mark.parametrize(("dim", "center"), [(1, False), (1, True), (6, False), (6, True)])
+def test_the_declared_trace_norm_is_reached(dim: int, center: bool, relation: str, contributions: int) -> None:
+    rows = promise(dim, relation, contributions, center)
+    first, other = (np.repeat(row, contributions, axis=0) for row in worst_moment_rows(dim, relation, center))
+    two = neighbor(first, relation, other, 0)
+    assert sensitivity.moment_trace_norm(rows) == pytest.approx(trace_norm(rows, first, two), rel=1e-12)
+    if dim == 1 and not center:  # nothing is farther away than a row that is lost
+        assert sensitivity.moment_trace_norm(rows) == trace_norm(rows, first, np.full_like(first, np.nan))
+
+
 def test_contributions_multiply_every_sensitivity() -> None:
     for statistic in statistics(4):
         for relation in RELATIONS:

@@ -13,6 +13,7 @@ from dpframe.noise.choice import exponential_choice
 from dpframe.noise.gaussian import rounded_gaussian
 from dpframe.noise.keystream import Keystream, Words
 from dpframe.noise.laplace import rounded_laplace
+from dpframe.noise.normals import Normals
 from dpframe.noise.rounded import Integers
 
 
@@ -20,8 +21,8 @@ from dpframe.noise.rounded import Integers
 class Random:
     """The randomness of one step: exact integer noise, and the words that it is made from.
 
-    Every sample takes one word of the keystream, so `tell` counts both samples and words, and reading a position again
-    gives the same samples again.
+    Every sample takes one word of the keystream, so `tell` counts both samples and words (a normal of `normals` takes
+    two), and reading a position again gives the same samples again.
 
     Args:
         keystream: the source of the words; `Keystream.secure()` except in tests.
@@ -61,6 +62,10 @@ class Random:
     def laplace(self, scale: float, size: int | tuple[int, ...]) -> Integers:
         """Samples of round(scale·x), x of density exp(−|x|)/2. See `rounded_laplace`."""
         return rounded_laplace(self.keystream, scale, _count(size)).reshape(size)
+
+    def normals(self, count: int) -> Normals:
+        """Standard normals z as real numbers, of which any number of bits can be read. See `Normals`."""
+        return Normals.drawn(self.keystream, _count(count))
 
     def exponential_choice(self, costs: Sequence[int], rate: Fraction) -> int:
         """The index i with probability proportional to exp(−rate·costs[i]). See `exponential_choice`."""

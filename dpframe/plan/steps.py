@@ -149,6 +149,31 @@ def derive(name: str, postprocessor: str, **parameters: Any) -> Step:
     return made("derive", name, postprocessor, parameters)
 
 
+def moment_steps(mechanism: str, task: str, *, rows: Rows, k: int | None) -> list[Step] | None:
+    """The steps of a task of `dpframe.compare` with a mechanism that releases the second moment, or None.
+
+    Args:
+        mechanism: the name of the mechanism.
+        task: the task.
+        rows: the promise; from centered rows the covariance is derived first.
+        k: the number of directions or eigenvalues.
+    """
+    steps = [release("moment", mechanism)]
+    if rows.center:
+        steps.append(derive("covariance", "covariance", of="moment"))
+    if task == "moment":
+        return steps
+    tasks = {
+        "subspace": ("components", "top-subspace"),
+        "low-rank": ("estimate", "rank-k"),
+        "eigenvalues": ("spectrum", "eigenvalues"),
+    }
+    if task not in tasks:
+        return None
+    name, postprocessor = tasks[task]
+    return [*steps, derive(name, postprocessor, of=steps[-1].name, k=k)]
+
+
 def made(role: str, name: str, action: str, parameters: Mapping[str, Any], **shares: Any) -> Step:
     """The step of `release` and `derive`, for parameters of any names: those of a file may be "name" or "mechanism".
 

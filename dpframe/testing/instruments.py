@@ -49,6 +49,11 @@ class Recorder(Random):
         self.log.append(("laplace", float(scale), size))
         return super().laplace(scale, size)
 
+    def normals(self, count: int) -> Any:
+        """Record the count, and draw."""
+        self.log.append(("normals", count))
+        return super().normals(count)
+
     def exponential_choice(self, costs: Any, rate: Any) -> int:
         """Record the number of candidates and the rate, and draw."""
         self.log.append(("exponential choice", len(costs), rate))

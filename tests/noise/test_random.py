@@ -16,6 +16,7 @@ from dpframe.noise import (
     gaussian,
     keystream,
     laplace,
+    normals,
     random,
     rounded,
     rounded_gaussian,
@@ -24,7 +25,8 @@ from dpframe.noise import (
 
 
 def test_names() -> None:
-    assert dpframe.noise.__all__ == ["Keystream", "Random", "exponential_choice", "rounded_gaussian", "rounded_laplace"]
+    names = ["Keystream", "Normals", "Random", "exponential_choice", "rounded_gaussian", "rounded_laplace"]
+    assert dpframe.noise.__all__ == names
 
 
 @pytest.mark.parametrize("size", [0, 5, (), (2, 3), (0, 4), np.int64(3)])
@@ -112,7 +114,7 @@ def test_largest_scales(draw: str, scale: float) -> None:
     assert len(np.unique(results & 15)) == 16
 
 
-@pytest.mark.parametrize("module", [random, gaussian, keystream, laplace, rounded])
+@pytest.mark.parametrize("module", [random, gaussian, keystream, laplace, normals, rounded])
 def test_examples(module: types.ModuleType) -> None:
     found = doctest.testmod(module)
     assert found.failed == 0

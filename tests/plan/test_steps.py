@@ -42,3 +42,17 @@ def test_a_budget_as_everybody_writes_it() -> None:
     assert dp.Budget(epsilon=1.0, delta=0.0) == dp.Budget(1.0)
     with pytest.raises(dp.PlanError, match=r"Budget\.delta must be a finite number of at least 0 and below 1; got 1"):
         dp.Budget(1e-6, 1.0)
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "matrix-laplace"])
+@pytest.mark.parametrize("center", [False, True])
+def test_the_steps_of_tasks_from_a_moment(mechanism: str, center: bool) -> None:
+    rows = dp.Rows(norm=1.0, neighbors="replace", center=center)
+    before = ["moment", "covariance"] if center else ["moment"]
+    for task, last in [("subspace", "components"), ("low-rank", "estimate"), ("eigenvalues", "spectrum")]:
+        steps = dp.moment_steps(mechanism, task, rows=rows, k=2)
+        assert steps is not None
+        assert [*before, last] == [step.name for step in steps]
+    whole = dp.moment_steps(mechanism, "moment", rows=rows, k=None)
+    assert before == [step.name for step in whole or ()]
+    assert None is dp.moment_steps(mechanism, "median", rows=rows, k=2)

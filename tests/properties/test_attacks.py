@@ -65,7 +65,11 @@ def test_moments_beyond_64_bits_are_released() -> None:
     rows = dp.Rows(norm=1.0, neighbors="add-remove", dim=2)
     wide = np.array([[2**70, 0], [0, 2**69]], dtype=object)
     data = dp.PrivateData(rows, statistics={dp.Moment(): {"moment": wide}})
-    each: list[tuple[str, dict[str, Any]]] = [("gaussian", {}), ("laplace-eigenvalues", {"k": 2})]
+    each: list[tuple[str, dict[str, Any]]] = [
+        ("gaussian", {}),
+        ("laplace-eigenvalues", {"k": 2}),
+        ("matrix-laplace", {}),
+    ]
     for name, parameters in each:
         mechanism: Any = dp.release("x", name, **parameters).action
         released = mechanism.release(data, 1.0, dp.Random(Keystream.insecure(1))).array / rows.step**2

@@ -72,6 +72,7 @@ def test_every_mechanism_takes_what_it_says(monkeypatch: pytest.MonkeyPatch) -> 
     for step in (
         MOMENT,
         dp.release("moment", "laplace-eigenvalues", k=3),
+        dp.release("moment", "matrix-laplace"),
         dp.release("moment", "orbit", spectrum=[1.0], bits=15),
         dp.release("moment", "bingham", k=2),
     ):

@@ -14,6 +14,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "gaussian": {},
     "gaussian-sum": {},
     "laplace-eigenvalues": {"k": 2},
+    "matrix-laplace": {},
     "orbit": {"spectrum": [1.0, 0.5]},
     "private-quantile": {"quantile": 0.9, "high": 10.0},
     "spiked": {"rank": 1, "n": 50, "spike": 4.0, "noise": 1.0},

@@ -93,20 +93,7 @@ class SymmetricGaussian(dp.Mechanism):
     @classmethod
     def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
         """Release the moment, and derive the task's result from it."""
-        steps = [dp.release("moment", cls.name)]
-        if public["rows"].center:
-            steps.append(dp.derive("covariance", "covariance", of="moment"))
-        if task == "moment":
-            return steps
-        tasks = {
-            "subspace": ("components", "top-subspace"),
-            "low-rank": ("estimate", "rank-k"),
-            "eigenvalues": ("spectrum", "eigenvalues"),
-        }
-        if task not in tasks:
-            return None
-        name, postprocessor = tasks[task]
-        return [*steps, dp.derive(name, postprocessor, of=steps[-1].name, k=public["k"])]
+        return dp.moment_steps(cls.name, task, rows=public["rows"], k=public["k"])
 
     def _lattice_scales(self, rows: dp.Rows, level: float) -> tuple[float, float]:
         """Standard deviations on and off the diagonal, in lattice units, rounded up."""
