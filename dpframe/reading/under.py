@@ -70,4 +70,4 @@ def _visible(own: Rows, rows: Rows, statistic: Statistic) -> Rows:
         return rows  # arrays have a norm only, which counts for clipped rows
     if statistic.sees == "mapped":
         return own.unplaced
-    return own if own.norm is None else attrs.evolve(own, norm=None)
+    return rows if own == rows else attrs.evolve(own, norm=None)
