@@ -61,8 +61,16 @@ KNOWN = "DuckDB does not know the relation; is it still open?"
 
 
 def open_query(request: Query, columns: Declared, size: int) -> Opened:
-    """Connect and bind the query; it does not run."""
+    """Connect and bind the query; it does not run. Where it is refused, nothing of the connection stays open."""
     connection = _connect(request.database)
+    try:
+        return _bound(connection, request, columns, size)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _bound(connection: Any, request: Query, columns: Declared, size: int) -> Opened:
     statements = attempt(partial(connection.extract_statements, request.sql), "the query cannot be parsed by DuckDB")
     if [each.type.name for each in statements] != ["SELECT"]:
         raise DataError("a query must be one SELECT, which changes nothing; this is something else, or more than one.")

@@ -184,7 +184,7 @@ def test_what_a_failed_run_released_is_recorded_and_covered(path: Path, ledger: 
     assert ledger.covers(result)
     assert not ledger.covers(attrs.evolve(result, records={}))
     assert ledger.verify(head=result.charge.head).known
-    assert f"values {result.fingerprint[:12]}" in str(ledger.history())
+    assert result.fingerprint[:12] in str(ledger.history())
     assert f"Charged to data set '{NAME}', entry 3. Head: {result.charge.head}" in caught.value.__notes__
 
 

@@ -122,7 +122,7 @@ CONNECTIONS: list[Any] = []
 
 
 def relation(_: Path, size: int) -> Any:
-    CONNECTIONS.append(duckdb.connect())
+    CONNECTIONS.append(CONNECTIONS[0].cursor() if CONNECTIONS else duckdb.connect())
     return CONNECTIONS[-1].from_arrow(pa.concat_tables(parts(size)))
 
 

@@ -129,8 +129,8 @@ class Capsule:
 
 
 def connection() -> Any:
-    """A connection of its own for each relation, which need not keep it."""
-    CONNECTIONS.append(duckdb.connect())
+    """A connection of its own for each relation, which need not keep it; all are to one database, and share memory."""
+    CONNECTIONS.append(CONNECTIONS[0].cursor() if CONNECTIONS else duckdb.connect())
     return CONNECTIONS[-1]
 
 
