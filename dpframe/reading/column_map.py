@@ -1,9 +1,7 @@
 """The map of columns: raw cells to coordinates, many cells at a time.
 
 :meth:`dpframe.Column.map` defines the coordinate of a cell. Here the same numbers are computed for all numeric columns
-of a tile at once, in as few passes as NumPy allows. A cell x is mapped to f(x) = (x − middle) · rate. Both roundings
-are monotone, so f(clip(x, low, high)) = clip(f(x), f(low), f(high)): clipping may come last, and is left out if the
-smallest and the largest cell of a column lie in its range.
+of a tile at once (`dpframe.reading.affine_map`), in as few passes as NumPy allows.
 
 For large data, compiled kernels (`dpframe.reading.kernels`) map cells to lattice integers directly: the same integers
 bit for bit, in 16 bits where they fit (`dpframe.reading.int16`).
@@ -11,8 +9,7 @@ bit for bit, in 16 bits where they fit (`dpframe.reading.int16`).
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,6 +20,7 @@ from numpy.typing import NDArray
 from dpframe import lattice
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.reading import int16, kernel_loader
+from dpframe.reading.affine_map import ColumnPointers, Levels, Numbers, Rounder
 from dpframe.reading.chunk import Chunk, MappedChunk, set_constant
 from dpframe.reading.kernel_loader import KernelKind
 from dpframe.reading.scratch import Scratch
@@ -32,144 +30,6 @@ from dpframe.spec.rows import Rows
 
 Raw = NDArray[Any] | Mapping[str, NDArray[Any]]
 
-Rounder = Callable[[slice, NDArray[Any]], bool]
-"""Writes the coordinates of a tile of rows, in lattice steps and rounded, to an array (coordinates, rows), with zeros
-after the last row. Returns whether no row is lost; the integers of a lost row are arbitrary."""
-
-
-@attrs.frozen(eq=False)
-class _Numbers:
-    """Adjacent numeric columns: the map of their cells, and where it needs no clipping."""
-
-    columns: FloatArray  # for each a row: middle, rate, and the images of low, of high and of a missing cell
-    low: FloatArray  # cells from low to high need no clipping
-    high: FloatArray
-
-    @classmethod
-    def of(cls, columns: Sequence[Column], shift: FloatArray, rates: FloatArray) -> _Numbers:
-        """The map of these columns, about the coordinates ``shift`` and multiplied by ``rates``."""
-        placed = list(zip(columns, shift.tolist(), rates.tolist(), strict=True))
-        low, high, middle, rate = np.array([(each.low, each.high, *each.affine(*at)) for each, *at in placed]).T
-        ends = np.array([each.map(np.array([each.low, each.high, np.nan]), *at)[:, 0] for each, *at in placed])
-        rounded = ((low - middle) * rate < ends[:, 0]) | ((high - middle) * rate > ends[:, 1])
-        return cls(
-            columns=np.column_stack([middle, rate, ends]),
-            low=np.where(rounded, np.inf, low),
-            high=np.where(rounded, -np.inf, high),
-        )
-
-    def fill(self, values: FloatArray, cells: Sequence[NDArray[Any]]) -> bool:
-        """Write the coordinates of these cells, a row of ``values`` for each column; return whether none is NaN."""
-        complete = True
-        for target, column in zip(values, cells, strict=True):
-            target[...] = column  # cells are read once: another thread may write to them
-        least, most = values.min(axis=1), values.max(axis=1)  # NaN if one of the cells is
-        unknown = np.flatnonzero(~(np.isfinite(least) & np.isfinite(most))).tolist()
-        lost = {i: ~np.isfinite(values[i]) for i in unknown}
-        values -= self.columns[:, :1]
-        values *= self.columns[:, 1:2]
-        above, below = least >= self.low, most <= self.high
-        for i in np.flatnonzero(~(above & below)).tolist():
-            low, high, missing = self.columns[i, 2:].tolist()
-            if not above[i]:
-                np.maximum(values[i], low, out=values[i])
-            if not below[i]:
-                np.minimum(values[i], high, out=values[i])
-            if i in lost:
-                values[i, lost[i]] = missing
-                complete &= math.isfinite(missing)
-        return complete
-
-    def rounder(self, cells: Sequence[NDArray[Any]], scale: float, kernels: Any) -> Rounder:
-        """A rounder of the same coordinates by a kernel."""
-        whole = _ColumnPointers.of(cells) if all(map(_is_plain, cells)) else None
-
-        def round_some(tile: slice, integers: NDArray[Any]) -> bool:
-            pointers, some = (
-                (whole, tile) if whole else (_ColumnPointers.of([each[tile] for each in cells]), slice(None))
-            )
-            columns = self.columns if integers.dtype == np.float64 else np.nan_to_num(self.columns, nan=0.0)
-            public = np.isfinite(self.columns[:, 4])
-            complete: bool = kernels.round_columns(*pointers.at(some), columns, public, scale, integers)
-            return complete
-
-        return round_some
-
-    def lost(self, cells: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
-        """Rows with a cell that is not finite and has no public value."""
-        lost = np.zeros(len(cells[0]), dtype=np.bool_)
-        for values, column in zip(cells, self.columns, strict=True):
-            if math.isnan(column[4]):
-                lost |= _not_finite(values)
-        return lost
-
-
-def _not_finite(cells: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which cells are not finite as doubles."""
-    with np.errstate(over="ignore"):
-        return ~np.isfinite(np.asarray(cells, dtype=np.float64))
-
-
-@attrs.frozen(eq=False)
-class _ColumnPointers:
-    """The addresses of columns, valid as long as this object lives: it holds a reference to the cells."""
-
-    cells: list[NDArray[Any]]
-    addresses: NDArray[np.uint64]
-    itemsizes: NDArray[np.uint64]
-
-    @classmethod
-    def of(cls, cells: Sequence[NDArray[Any]]) -> _ColumnPointers:
-        """The addresses of these columns, copied where a kernel cannot read them."""
-        plain = [column if _is_plain(column) else int16.made_plain(column) for column in cells]
-        addresses = [column.__array_interface__["data"][0] for column in plain]
-        itemsizes = [column.itemsize for column in plain]
-        return cls(plain, np.array(addresses, dtype=np.uint64), np.array(itemsizes, dtype=np.uint64))
-
-    def at(self, tile: slice) -> tuple[NDArray[np.uint64], NDArray[np.bool_], int]:
-        """For a tile: the addresses of its columns, which of them are in single precision, and the number of rows."""
-        start, stop, _ = tile.indices(len(self.cells[0]))
-        return self.addresses + np.uint64(start) * self.itemsizes, self.itemsizes == 4, stop - start
-
-
-def _is_plain(cells: NDArray[Any]) -> bool:
-    """Whether the kernels can read the cells of a column."""
-    return int16.is_plain(cells) and cells.flags.c_contiguous
-
-
-@attrs.frozen(eq=False)
-class _Levels:
-    """The indicators of a category, about ``shift`` and multiplied by ``rate``."""
-
-    category: Category
-    shift: FloatArray
-    rate: FloatArray
-
-    @property
-    def columns(self) -> FloatArray:
-        """For each level a row as in _Numbers.columns, of which 0 and 1 are the ends."""
-        ends = (np.array([[0.0, 1.0]]) - self.shift[:, None]) * self.rate[:, None]
-        return np.column_stack([self.shift, self.rate, ends, np.full(len(ends), math.nan)])
-
-    def map(self, cells: NDArray[Any]) -> FloatArray:
-        """The coordinates of these cells, (rows, levels)."""
-        return self.category.map(cells, self.shift, self.rate)
-
-
-def _level_rounder(levels: _Levels, cells: NDArray[Any], scale: float) -> Rounder:
-    """A rounder of the coordinates of a category, by NumPy."""
-
-    def round_some(tile: slice, integers: NDArray[Any]) -> bool:
-        values = levels.map(cells[tile]).T
-        complete = not np.isnan(values[0]).any()
-        if integers.dtype != np.float64:
-            np.nan_to_num(values, copy=False)
-        integers[:, : values.shape[1]] = np.rint(values * scale)
-        integers[:, values.shape[1] :] = 0
-        return complete
-
-    return round_some
-
 
 @attrs.frozen(eq=False)
 class ColumnMap:
@@ -177,8 +37,8 @@ class ColumnMap:
 
     rows: Rows
     names: tuple[str, ...]
-    parts: tuple[tuple[slice, slice, _Numbers | _Levels], ...]  # which columns, their coordinates, and the map
-    images: FloatArray  # for each coordinate a row as in _Numbers.columns
+    parts: tuple[tuple[slice, slice, Numbers | Levels], ...]  # which columns, their coordinates, and the map
+    images: FloatArray  # for each coordinate a row as in Numbers.columns
     scratch: Scratch
     kind: KernelKind | None
     expected: int
@@ -186,20 +46,20 @@ class ColumnMap:
     @classmethod
     def of(cls, rows: Rows, columns: Sequence[Column | Category], scratch: Scratch, expected: int) -> ColumnMap:
         """The map of declared columns; for the arguments see `dpframe.reading.mapper.mapper`."""
-        parts: list[tuple[slice, slice, _Numbers | _Levels]] = []
+        parts: list[tuple[slice, slice, Numbers | Levels]] = []
         start = dim = 0
         shift, rate = rows.affine
         while start < len(columns):
             first, stop = columns[start], start + 1
             if isinstance(first, Category):
                 here = slice(dim, dim + len(first.labels))
-                part: _Numbers | _Levels = _Levels(first, shift[here], rate[here])
+                part: Numbers | Levels = Levels(first, shift[here], rate[here])
             else:
                 while stop < len(columns) and isinstance(columns[stop], Column):
                     stop += 1
                 numeric = [column for column in columns[start:stop] if isinstance(column, Column)]
                 here = slice(dim, dim + len(numeric))
-                part = _Numbers.of(numeric, shift[here], rate[here])
+                part = Numbers.of(numeric, shift[here], rate[here])
             parts.append((slice(start, stop), here, part))
             start, dim = stop, here.stop
         images = np.vstack([part.columns for _, _, part in parts])
@@ -262,13 +122,8 @@ class ColumnMap:
 
     def add_gram(self, cells: Sequence[NDArray[Any]], compiled: Any, total: IntArray) -> None:
         """Add the Gram matrix of some rows, scaled down to the norm, by the kernel ``compiled``."""
-        columns: list[NDArray[Any]] = []  # one for each coordinate
-        for which, _, part in self.parts:
-            if isinstance(part, _Levels):
-                columns += list(np.ascontiguousarray(part.category.map(cells[which.start]).T))
-            else:
-                columns += cells[which]
-        pointers = _ColumnPointers.of(columns)
+        columns = [column for which, _, part in self.parts for column in part.for_kernel(cells[which])]
+        pointers = ColumnPointers.of(columns)
 
         def values(indices: IntArray) -> FloatArray:
             return self.coordinates([column[indices] for column in cells], slice(None), "skipped rows")[0]
@@ -285,22 +140,13 @@ class ColumnMap:
         values, complete = mapped.T, True
         with np.errstate(over="ignore", invalid="ignore"):
             for which, here, part in self.parts:
-                if isinstance(part, _Levels):
-                    values[here] = part.map(some[which.start]).T
-                    complete &= not np.isnan(values[here.start]).any()
-                else:
-                    complete &= part.fill(values[here], some[which])
+                complete &= part.fill(values[here], some[which])
         return mapped, complete
 
     def _lost(self, cells: Sequence[NDArray[Any]], tile: slice) -> NDArray[np.bool_]:
         """Which of some rows contribute nothing."""
         lost: NDArray[np.bool_] = np.logical_or.reduce(
-            [
-                np.isnan(part.map(cells[which.start][tile])[:, 0])
-                if isinstance(part, _Levels)
-                else part.lost([column[tile] for column in cells[which]])
-                for which, _, part in self.parts
-            ]
+            [part.lost([column[tile] for column in cells[which]]) for which, _, part in self.parts]
         )
         return lost
 
@@ -315,15 +161,7 @@ class ColumnMap:
     def _rounders(self, cells: Sequence[NDArray[Any]], kernels: Any) -> list[tuple[slice, Rounder]]:
         """The rounders of a block, each with its coordinates."""
         scale = lattice.steps_per_unit(self.rows.known_dim, self.rows.length)
-        return [
-            (
-                here,
-                _level_rounder(part, cells[which.start], scale)
-                if isinstance(part, _Levels)
-                else part.rounder(cells[which], scale, kernels),
-            )
-            for which, here, part in self.parts
-        ]
+        return [(here, part.rounder(cells[which], scale, kernels)) for which, here, part in self.parts]
 
 
 @attrs.frozen(repr=False, eq=False)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import dpframe.plugin as dp
 from dpframe import lattice
 from dpframe.lattice import RADIUS
-from dpframe.reading import column_map
+from dpframe.reading import affine_map
 from dpframe.reading.chunk import MappedChunk
 from dpframe.reading.column_map import RoundedChunk
 from dpframe.reading.mapper import coordinates, mapper
@@ -132,7 +132,7 @@ def test_cells_that_are_written_to_meanwhile_are_looked_at_once() -> None:
             return super().min(*how, **more)
 
     values = np.zeros((1, 3)).view(Room)
-    numbers = column_map._Numbers.of([dp.Column("x", -1, 1, missing=0.5)], np.zeros(1), np.ones(1))
+    numbers = affine_map.Numbers.of([dp.Column("x", -1, 1, missing=0.5)], np.zeros(1), np.ones(1))
     assert numbers.fill(values, [cells])
     assert [[0.25, 0.5, 0.75]] == values.tolist()
     assert [0.25, 0.25, 0.75] == cells.tolist()
