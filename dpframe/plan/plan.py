@@ -11,17 +11,17 @@ import attrs
 
 from dpframe import validators
 from dpframe.errors import PlanError
-from dpframe.interfaces import Mechanism, PostProcessor, Recipe
+from dpframe.interfaces import Mechanism, PostProcessor
 from dpframe.kinds import Kind
 from dpframe.losses import ModelBased, PrivacyLoss
+from dpframe.plan.checks import check_names, checked_kinds, checked_shapes
 from dpframe.plan.pricing import Pricing, check_levels, computable, priced
-from dpframe.plan.schedule import Pass, inputs_of, needed_of, passes, schedule
+from dpframe.plan.schedule import Pass, inputs_of, passes, schedule
 from dpframe.plan.steps import Step
 from dpframe.plan.text_file import read_text
 from dpframe.spec.budget import Budget
 from dpframe.spec.models import Model, as_models
-from dpframe.spec.placement import KINDS
-from dpframe.spec.refs import Shape, check_kinds, with_shapes
+from dpframe.spec.refs import Shape
 from dpframe.spec.rows import Rows
 from dpframe.spec.scenario import Scenario
 
@@ -30,25 +30,6 @@ if TYPE_CHECKING:
     from dpframe.run.explain import Explanation
     from dpframe.run.progress import Progress
     from dpframe.run.result import Result
-
-
-def _check_released(parts: Mapping[str, str], described: str, known: Mapping[str, type[Kind]]) -> None:
-    """Raise PlanError unless earlier steps release these parts of the promise, each of its kind."""
-    for part, name in parts.items():
-        if name not in known:
-            raise PlanError(f"{described} sees rows whose {part} is {name!r}, but no earlier step has that name.")
-        if not issubclass(known[name], KINDS[part]):
-            raise PlanError(f"the {part} of rows must be {KINDS[part].title}, but {name!r} gives {known[name].title}.")
-
-
-def _check_lengths(rows: Rows, shapes: Mapping[str, Shape | None]) -> None:
-    """Raise PlanError where a step that releases a center or scales gives another number of them than coordinates."""
-    for part, name in rows.released.items():
-        shape = shapes.get(name)
-        if part != "norm" and shape is not None and rows.dim is not None and shape not in ((rows.dim,), (None,)):
-            raise PlanError(
-                f"the {part} of rows must have {rows.dim} numbers, one per coordinate; {name!r} has others."
-            )
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -110,45 +91,19 @@ class Plan:
     # -- checks -------------------------------------------------------------------------------------------------------
 
     def _check_steps(self) -> None:
-        names = [step.name for step in self.steps]
-        if repeated := [name for name in names if names.count(name) > 1]:
-            raise PlanError(f"two steps are named {repeated[0]!r}; each result needs its own name.")
-        if not self.releases:
-            raise PlanError("a plan without a dp.release step releases nothing; add one.")
+        check_names(self)
         _ = self.kinds
         _ = self.shapes
 
     @cached_property
     def shapes(self) -> dict[str, Shape | None]:
-        """The shape of every result, by step, as far as it is known; each step is checked by those above it."""
-        shapes: dict[str, Shape | None] = {}
-        for step in self.steps:
-            action = with_shapes(step.action, shapes)
-            assert not isinstance(action, Recipe)  # recipes are expanded
-            statistics = action.reads() if isinstance(action, Mechanism) else ()
-            with step.naming():
-                rows = self.rows_of(step)
-                for part in (action, *statistics):
-                    part.check(rows)
-                _check_lengths(rows, shapes)
-            shapes[step.name] = action.output_shape(rows)
-        return shapes
+        """The shape of every result, by step, as far as it is known."""
+        return checked_shapes(self)
 
     @cached_property
     def kinds(self) -> dict[str, type[Kind]]:
         """The kind of every result, by step."""
-        known: dict[str, type[Kind]] = {}
-        for step in self.steps:
-            described = f"step {step.name!r}"
-            if isinstance(step.action, Mechanism):
-                for statistic in step.action.reads():
-                    check_kinds(statistic, described, known)
-                    _check_released(needed_of(self.rows_of(step), statistic), described, known)
-                check_kinds(step.action, described, known)
-                known[step.name] = step.action.output(self.rows_of(step))
-            elif isinstance(step.action, PostProcessor):
-                known[step.name] = step.action.output(check_kinds(step.action, described, known))
-        return known
+        return checked_kinds(self)
 
     def rows_of(self, step: Step) -> Rows:
         """The promise about the rows that a step sees.

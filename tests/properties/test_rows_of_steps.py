@@ -102,7 +102,7 @@ def test_a_center_of_another_length_is_refused_when_the_plan_is_built() -> None:
     mean = dp.derive("center", "mean", of=dp.AugmentedMoment(np.eye(3), constant=1.0))
     with (
         registered(Short),
-        pytest.raises(dp.PlanError, match="the about of rows must have 4 numbers, one per coordinate"),
+        pytest.raises(dp.PlanError, match="the about of rows must be 4 numbers, one per coordinate"),
     ):
         plan(dp.release("s", "gaussian-sum"), dp.derive("center", "short-mean", of="s"), MOMENT, about=dp.ref("center"))
     with pytest.raises(dp.ReleaseFailed, match=r"Rows\.about has 2 numbers, but the columns make 4 coordinates"):

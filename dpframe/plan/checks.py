@@ -1,0 +1,77 @@
+"""Checks of the steps of a plan: their names, and the kinds and shapes of what they pass on to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from dpframe.errors import PlanError
+from dpframe.interfaces import Mechanism, PostProcessor, Recipe
+from dpframe.kinds import Kind
+from dpframe.plan.schedule import needed_of
+from dpframe.spec.placement import KINDS
+from dpframe.spec.refs import Shape, check_kinds, with_shapes
+from dpframe.spec.rows import Rows
+
+if TYPE_CHECKING:
+    from dpframe.plan.plan import Plan
+
+
+def check_names(plan: Plan) -> None:
+    """Raise PlanError where two steps share a name, or none is a release."""
+    names = [step.name for step in plan.steps]
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise PlanError(f"two steps are named {repeated[0]!r}; each result needs its own name.")
+    if not plan.releases:
+        raise PlanError("a plan without a dp.release step releases nothing; add one.")
+
+
+def checked_kinds(plan: Plan) -> dict[str, type[Kind]]:
+    """The kind of every result, by step; raises PlanError where a step refers to one of another kind."""
+    known: dict[str, type[Kind]] = {}
+    for step in plan.steps:
+        described = f"step {step.name!r}"
+        if isinstance(step.action, Mechanism):
+            for statistic in step.action.reads():
+                check_kinds(statistic, described, known)
+                _check_rows(needed_of(plan.rows_of(step), statistic), described, known)
+            check_kinds(step.action, described, known)
+            known[step.name] = step.action.output(plan.rows_of(step))
+        elif isinstance(step.action, PostProcessor):
+            known[step.name] = step.action.output(check_kinds(step.action, described, known))
+    return known
+
+
+def _check_rows(parts: Mapping[str, str], described: str, known: Mapping[str, type[Kind]]) -> None:
+    """Raise PlanError unless earlier steps release these parts of the promise about rows, each of its kind."""
+    for part, name in parts.items():
+        if name not in known:
+            raise PlanError(f"{described} sees rows whose {part} is {name!r}, but no earlier step has that name.")
+        if not issubclass(known[name], KINDS[part]):
+            raise PlanError(f"the {part} of rows must be {KINDS[part].title}, but {name!r} gives {known[name].title}.")
+
+
+def checked_shapes(plan: Plan) -> dict[str, Shape | None]:
+    """The shape of every result, by step, as far as it is known; raises PlanError where it does not suit a step."""
+    shapes: dict[str, Shape | None] = {}
+    for step in plan.steps:
+        action = with_shapes(step.action, shapes)
+        assert not isinstance(action, Recipe)  # recipes are expanded
+        statistics = action.reads() if isinstance(action, Mechanism) else ()
+        rows = plan.rows_of(step)
+        with step.naming():
+            for part in (action, *statistics):
+                part.check(rows)
+            _check_lengths(rows, shapes)
+        shapes[step.name] = action.output_shape(rows)
+    return shapes
+
+
+def _check_lengths(rows: Rows, shapes: Mapping[str, Shape | None]) -> None:
+    """Raise PlanError where a step that releases a center or scales gives another number of them than coordinates."""
+    for part, name in rows.released.items():
+        shape = shapes.get(name)
+        if part != "norm" and shape is not None and rows.dim is not None and shape not in ((rows.dim,), (None,)):
+            raise PlanError(
+                f"the {part} of rows must be {rows.dim} numbers, one per coordinate; {name!r} gives another shape."
+            )
