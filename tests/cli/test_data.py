@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpframe.cli import main as cli
+from tests.support import shell
 
 PLAN = """format = 1
 
@@ -50,9 +50,8 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def dpframe(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    code = cli.main(list(words))
-    printed = capsys.readouterr()
-    return code, printed.out, " ".join(printed.err.split())
+    code, out, err = shell.dpframe(*words, capsys=capsys)
+    return code, out, " ".join(err.split())
 
 
 OPTIONS = ("--csv-separator", ";", "--csv-decimal", ",", "--csv-encoding", "utf-16-le")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import dpframe as dp
-from dpframe.cli import main as cli
 from dpframe.ledger import chain
 from dpframe.ledger.account import Account
 from tests.support.ledgers import DATA, NAME, plan
 from tests.support.mechanisms import Failing, registered
+from tests.support.shell import dpframe
 
 CREATE = ("ledger", "create", "budget.db", "--dataset", NAME, "--epsilon", "3", "--delta", "1e-6")
 
@@ -24,15 +24,6 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     plan(2.5).dump("plan.toml")
     np.save("rows.npy", DATA)
-
-
-def dpframe(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    try:
-        code = cli.main(list(words))
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    printed = capsys.readouterr()
-    return code, printed.out, printed.err
 
 
 def test_from_create_to_verify(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,28 +13,17 @@ import pytest
 
 import dpframe as dp
 from dpframe.cli import main as cli
+from tests.support import shell
 from tests.support.derivations import Disliking
 from tests.support.mechanisms import Failing, NoisyTrace, registered
 from tests.support.packages import ROOT
+from tests.support.shell import dpframe
 
-PLAN = """format = 1
-
-[rows]
-neighbors = "add-remove"
-norm = 2.0
-
-[budget]
-epsilon = 1.0
-delta = 1e-6
-
-[[steps]]
-release = "moment"
-with = "gaussian"
-
+PLAN = f"""{shell.PLAN}
 [[steps]]
 derive = "components"
 with = "top-subspace"
-of = {ref = "moment"}
+of = {{ref = "moment"}}
 k = 2
 """
 
@@ -45,15 +34,6 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     Path("plan.toml").write_text(PLAN)
     np.save("rows.npy", np.random.default_rng(0).standard_normal((7919, 4)))
-
-
-def dpframe(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    try:
-        code = cli.main(list(words))
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    printed = capsys.readouterr()
-    return code, printed.out, printed.err
 
 
 def test_run_writes_the_result_and_prints_the_report(capsys: pytest.CaptureFixture[str]) -> None:

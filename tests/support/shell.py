@@ -38,7 +38,10 @@ def write_files() -> None:
 
 def dpframe(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
     """The exit code of a command, in this process, and what it prints."""
-    code = cli.main(list(words))
+    try:
+        code = cli.main(list(words))
+    except SystemExit as stop:  # of the parser of the command line
+        code = int(stop.code or 0)
     printed = capsys.readouterr()
     return code, printed.out, printed.err
 
