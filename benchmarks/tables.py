@@ -17,7 +17,7 @@ from benchmarks.real_tables import MOST_ROWS, RealTable
 from benchmarks.rivals import COMPONENTS, COVARIANCES, REGRESSIONS
 from benchmarks.rivals.center import Estimate, clipped, penalty
 from benchmarks.rivals.noise import Neighbors, Noise, Terms
-from benchmarks.scores import REGRESSION, STEADY, SUBSPACES, TASKS, Truth
+from benchmarks.scores import CORRELATION, COVARIANCE, EIGENVALUES, REGRESSION, STEADY, SUBSPACES, TASKS, Truth
 from benchmarks.table import Row, Table, Value
 from benchmarks.timing import Turns
 from dpframe.lattice import FloatArray
@@ -28,7 +28,7 @@ DELTA = 1e-6
 RELATIONS: tuple[Neighbors, ...] = ("add-remove", "replace")
 QUANTILES = (0.5, 0.7, 0.85, 0.93, 0.97, 0.99, 0.998, 1.0)  # of the radii that the limit chooses from
 
-PLAIN, BY_HAND, LIMIT = "plain", "centered by hand", "tuned limit (not private)"
+PLAIN, BY_HAND, ADAPTIVE, LIMIT = "plain", "centered by hand", "adaptive", "tuned limit (not private)"
 BEST = "best rival of each cell"
 RIVALS = tuple(dict.fromkeys((*COVARIANCES, *COMPONENTS, *REGRESSIONS)))
 
@@ -38,10 +38,11 @@ Scores = dict[str, float]
 
 @attrs.frozen(kw_only=True)
 class Planned:
-    """A plan, and how a covariance is read from its result."""
+    """A plan, how a covariance is read from its result, and the tasks that it is for."""
 
     plan: dp.Plan
     read: Callable[[dp.Result], Estimate]
+    tasks: tuple[str, ...] = TASKS
 
 
 @attrs.frozen(kw_only=True)
@@ -76,7 +77,8 @@ def measure(turns: Turns) -> Table:
         "Covariance and eigenvalues: relative error in Frobenius and Euclidean norm. Correlation: root mean square "
         f"over pairs of columns of deviation above {STEADY:g}. Subspace: ‖ÛÛᵀ − UUᵀ‖ in Frobenius norm. Regression: R² "
         "lost against least squares; from a covariance, by ridge with the penalty that the law of its noise gives.",
-        "Plain: ranges, `gaussian`, `covariance`. Centered by hand: a released mean, radius and moment. Rivals: "
+        "Plain: ranges, `gaussian`, `covariance`. Centered by hand: a released mean, radius and moment. Adaptive: the "
+        "recipe with the goal of the task; eigenvalues by the goal covariance. Rivals: "
         "benchmarks/rivals says how each is made private and what was strengthened. Limit: `gaussian` noise on rows "
         "about their true mean, with the radius that is best for the task in hindsight; not private, and no bound on "
         "what other mechanisms can do. Where a method leaves a constant open (rounds and radius of CoinPress, rounds "
@@ -123,7 +125,7 @@ def _medians(scores: list[Scores]) -> Scores:
     return {task: statistics.median(score[task] for score in scores) for task in scores[0]}
 
 
-def _plain(dim: int, terms: Terms) -> Planned:
+def _plain(dim: int, terms: Terms) -> list[Planned]:
     plan = dp.Plan(
         rows=dp.Rows(columns=_columns(dim), neighbors=terms.neighbors, center=True),
         budget=terms.budget,
@@ -138,10 +140,10 @@ def _plain(dim: int, terms: Terms) -> Planned:
         deviation = result.record("moment").line.noise["diagonal"] / float(result["count"])
         return Estimate(covariance=result["covariance"], penalty=penalty(deviation, dim))
 
-    return Planned(plan=plan, read=read)
+    return [Planned(plan=plan, read=read)]
 
 
-def _by_hand(dim: int, terms: Terms) -> Planned:
+def _by_hand(dim: int, terms: Terms) -> list[Planned]:
     plan = dp.Plan(
         rows=dp.Rows(columns=_columns(dim), neighbors=terms.neighbors, about=dp.ref("center"), norm=dp.ref("radius")),
         budget=terms.budget,
@@ -161,10 +163,31 @@ def _by_hand(dim: int, terms: Terms) -> Planned:
         deviation = result.record("moment").line.noise["diagonal"] / count
         return Estimate(covariance=result["moment"] / count, penalty=penalty(deviation, dim))
 
-    return Planned(plan=plan, read=read)
+    return [Planned(plan=plan, read=read)]
 
 
-PLANS: dict[str, Callable[[int, Terms], Planned]] = {PLAIN: _plain, BY_HAND: _by_hand}
+def _adaptive(dim: int, terms: Terms) -> list[Planned]:
+    """One plan for each goal."""
+    rows = dp.Rows(columns=_columns(dim), neighbors=terms.neighbors)
+
+    def planned(goal: str, *tasks: str) -> Planned:
+        plan = dp.Plan(rows=rows, budget=terms.budget, steps=[dp.release("covariance", "adaptive", goal=goal)])
+        return Planned(plan=plan, read=read, tasks=tasks)
+
+    def read(result: dp.Result) -> Estimate:
+        deviation = result.record("covariance.moment").line.noise["diagonal"] / float(result["covariance.count"])
+        scales = np.diag(result["covariance.scale"] if "covariance.scale" in result else np.ones(dim))
+        return Estimate(covariance=result["covariance"], penalty=scales @ penalty(deviation, dim) @ scales)
+
+    return [
+        planned("covariance", COVARIANCE, EIGENVALUES),
+        planned("components", *SUBSPACES.values()),
+        planned("correlation", CORRELATION),
+        planned("regression", REGRESSION),
+    ]
+
+
+PLANS: dict[str, Callable[[int, Terms], list[Planned]]] = {PLAIN: _plain, BY_HAND: _by_hand, ADAPTIVE: _adaptive}
 """Plans of the project, by name: for so many columns at a guarantee."""
 
 
@@ -172,9 +195,13 @@ def _columns(dim: int) -> list[dp.Column]:
     return [dp.Column(f"x{index}", -1, 1) for index in range(dim)]
 
 
-def _planned(planned: Planned, table: RealTable, truth: Truth, seed: int) -> Scores:
-    estimate = planned.read(planned.plan.run(table.rows, insecure_seed=seed))
-    return truth.of_covariance(estimate.covariance, estimate.penalty)
+def _planned(plans: list[Planned], table: RealTable, truth: Truth, seed: int) -> Scores:
+    scores: Scores = {}
+    for planned in plans:
+        estimate = planned.read(planned.plan.run(table.rows, insecure_seed=seed))
+        errors = truth.of_covariance(estimate.covariance, estimate.penalty)
+        scores |= {task: error for task, error in errors.items() if task in planned.tasks}
+    return scores
 
 
 def _rival(name: str, table: RealTable, truth: Truth, terms: Terms, seed: int) -> Scores:

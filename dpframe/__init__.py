@@ -25,14 +25,16 @@ from dpframe.errors import (
     ReleaseFailed,
     SamplingError,
 )
-from dpframe.forecast import Comparison, compare
+from dpframe.forecast import Comparison, Comparisons, compare
 from dpframe.hookspecs import hookimpl
 from dpframe.interfaces import Accountant, BoundOracle, Mechanism, PostProcessor, Recipe, Statistic
 from dpframe.ledger import Dataset, Ledger
 from dpframe.plan import Plan
+from dpframe.plan.standard import correlation_plan, covariance_plan, pca_plan
 from dpframe.plan.steps import Step, derive, release
 from dpframe.registry import plugins, register, unregister
 from dpframe.run.explain import Explanation
+from dpframe.run.one_call import correlation, covariance, pca
 from dpframe.run.progress import Progress
 from dpframe.run.result import Charge, Record, Result
 from dpframe.sources.csv_format import csv
@@ -57,6 +59,7 @@ __all__ = [
     "Charge",
     "Column",
     "Comparison",
+    "Comparisons",
     "DPFrameError",
     "DataError",
     "Dataset",
@@ -85,11 +88,17 @@ __all__ = [
     "audit",
     "check",
     "compare",
+    "correlation",
+    "correlation_plan",
+    "covariance",
+    "covariance_plan",
     "csv",
     "derive",
     "hookimpl",
     "losses",
     "model",
+    "pca",
+    "pca_plan",
     "plugins",
     "query",
     "ref",

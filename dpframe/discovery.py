@@ -24,7 +24,7 @@ from dpframe.interfaces import API_VERSION, Accountant, BoundOracle, Mechanism, 
 
 ENTRY_POINTS = "dpframe"
 DISABLE = "DPFRAME_DISABLE_PLUGINS"
-OWN = ("dpframe-gaussian", "dpframe-laplace", "dpframe-orbit", "dpframe-pld", "dpframe-spiked")
+OWN = ("dpframe-adaptive", "dpframe-gaussian", "dpframe-laplace", "dpframe-orbit", "dpframe-pld", "dpframe-spiked")
 """The project's own plugins are loaded first, so that no other can take their names."""
 
 STEP_KEYS = ("release", "derive", "with", "weight", "level", "rows")

@@ -31,7 +31,7 @@ from dpframe.lattice import FloatArray
 UNIT = 2.0**-53
 SLACK = 1.01  # covers the rounding of a few norms, which is smaller by orders of magnitude
 BITS = 60  # precision of the entries of V in the exact check
-FINE = 128  # precision of the rotations
+FIXED = 128  # bits after the point in the fixed-point arithmetic of rotations
 SWEEPS = 60
 _USABLE = 0.5  # the largest o with which anything is proved
 _CLOSE = 2.0**-30  # the largest o of vectors that are returned; it bounds ‖V − Q‖
@@ -161,22 +161,23 @@ def _rotated(matrix: Any, start: FloatArray, error: float) -> tuple[FloatArray, 
     """Eigenvalues and eigenvectors by rotations of nearly orthonormal vectors."""
     from flint import fmpz_mat
 
-    exact, unit = fmpz_mat(matrix.tolist()), 1 << FINE
-    basis = _orthonormal(fmpz_mat([[int(entry * 2.0**BITS) << FINE - BITS for entry in row] for row in start.tolist()]))
+    exact, unit = fmpz_mat(matrix.tolist()), 1 << FIXED
+    basis = _orthonormal(
+        fmpz_mat([[int(entry * 2.0**BITS) << FIXED - BITS for entry in row] for row in start.tolist()])
+    )
     for _ in range(SWEEPS):
-        inner = _shifted(basis.transpose() * exact * basis, FINE)
+        inner = _shifted(basis.transpose() * exact * basis, FIXED)
         values = [inner[i][i] for i in range(len(inner))]
-        found = _residual(exact, values, basis, FINE)
+        found = _residual(exact, values, basis, FIXED)
         floats = np.array([value / unit for value in values])
-        if found.of_matrix + UNIT * float(np.linalg.norm(floats)) <= error:
+        if found.of_matrix + UNIT * float(np.linalg.norm(floats)) <= error and found.overlap < _CLOSE:
             order = np.argsort(floats)
             vectors = np.array([[entry / unit for entry in row] for row in _shifted(basis, 0)])
             return floats[order], vectors[:, order]
         least = int(error * unit) // (8 * len(inner))
         basis = fmpz_mat(_swept(inner, _shifted(basis.transpose(), 0), least)).transpose()
     raise SamplingError(
-        f"the error of the eigenvalue solver is above what the noise covers after {SWEEPS} attempts. The charge "
-        "stands, and nothing of this run is returned."
+        f"the error of the eigenvalue solver is above what the noise covers after {SWEEPS} attempts. The charge stands."
     )
 
 
@@ -184,11 +185,11 @@ def _orthonormal(basis: Any) -> Any:
     """Nearly orthonormal columns made orthonormal to 128 bits: each of Newton's steps squares what is missing."""
     from flint import fmpz_mat
 
-    dim, unit = basis.nrows(), 1 << FINE
+    dim, unit = basis.nrows(), 1 << FIXED
     identity = fmpz_mat([[3 * unit if i == j else 0 for j in range(dim)] for i in range(dim)])
     for _ in range(4):
-        step = identity - fmpz_mat(_shifted(basis.transpose() * basis, FINE))
-        basis = fmpz_mat(_shifted(basis * step, FINE + 1))
+        step = identity - fmpz_mat(_shifted(basis.transpose() * basis, FIXED))
+        basis = fmpz_mat(_shifted(basis * step, FIXED + 1))
     return basis
 
 
@@ -200,15 +201,15 @@ def _swept(inner: list[list[int]], columns: list[list[int]], least: int) -> list
             continue
         gap, twice = inner[q][q] - inner[p][p], 2 * inner[p][q]
         root = math.isqrt(gap**2 + twice**2)
-        tangent = (twice << FINE) // (gap + root if gap >= 0 else gap - root)
-        cosine = math.isqrt((1 << 4 * FINE) // ((1 << 2 * FINE) + tangent**2))
-        sine = tangent * cosine >> FINE
+        tangent = (twice << FIXED) // (gap + root if gap >= 0 else gap - root)
+        cosine = math.isqrt((1 << 4 * FIXED) // ((1 << 2 * FIXED) + tangent**2))
+        sine = tangent * cosine >> FIXED
         for vectors in (inner, columns):
             first, second = vectors[p], vectors[q]
-            vectors[p] = [cosine * a - sine * b >> FINE for a, b in zip(first, second, strict=True)]
-            vectors[q] = [sine * a + cosine * b >> FINE for a, b in zip(first, second, strict=True)]
+            vectors[p] = [cosine * a - sine * b >> FIXED for a, b in zip(first, second, strict=True)]
+            vectors[q] = [sine * a + cosine * b >> FIXED for a, b in zip(first, second, strict=True)]
         for row in inner:
-            row[p], row[q] = cosine * row[p] - sine * row[q] >> FINE, sine * row[p] + cosine * row[q] >> FINE
+            row[p], row[q] = cosine * row[p] - sine * row[q] >> FIXED, sine * row[p] + cosine * row[q] >> FIXED
     return columns
 
 

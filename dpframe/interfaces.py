@@ -185,7 +185,7 @@ class Recipe(ABC):
         """The steps of a task with this recipe, ending with its result, or None; see :func:`dpframe.compare`."""
         return None
 
-    def settled(self, rows: Rows, budget: Budget, scenario: Scenario | None) -> Recipe:
+    def settled(self, rows: Rows, budget: Budget, scenario: Scenario | None, accountant: str) -> Recipe:
         """The recipe with its open parameters chosen from the plan, all of which is public; unchanged by default.
 
         The dimension may still be unknown. Raises PlanError if the promise does not suit the recipe.
@@ -217,6 +217,20 @@ class PostProcessor(ABC):
         :func:`dpframe.plugin.shape_of` returns the known shape of an input.
         """
         return None
+
+    def result_noise(self) -> Mapping[str, float]:
+        """Standard deviations of the noise in the result, by name; empty if they are not known.
+
+        Every declared input holds a value here, and fields declared by :func:`dpframe.plugin.noise_of` their noise.
+        """
+        return {}
+
+    def choice(self) -> str:
+        """What was chosen from released values, and why, in a sentence for the report; "" where nothing was chosen.
+
+        Every declared input holds a value here.
+        """
+        return ""
 
     def check(self, rows: Rows) -> None:
         """Raise PlanError if the promise does not suit this step; the dimension may still be unknown."""

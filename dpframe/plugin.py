@@ -48,7 +48,7 @@ from dpframe.reading.private_data import PrivateData
 from dpframe.sensitivity import Sensitivity
 from dpframe.spec.bounds import Assumption, Bound
 from dpframe.spec.models import Model
-from dpframe.spec.refs import Ref, Shape, input, shape_of
+from dpframe.spec.refs import Ref, Shape, input, noise_of, number, shape_of
 from dpframe.statistics import BlockMoment, ColumnHistogram, Moment, NormHistogram, RowSum
 
 __all__ = [  # noqa: PLE0604 - names of dpframe, and these
@@ -95,6 +95,8 @@ __all__ = [  # noqa: PLE0604 - names of dpframe, and these
     "input",
     "lattice",
     "moment_steps",
+    "noise_of",
+    "number",
     "postprocess",
     "rounding",
     "sensitivity",

@@ -12,10 +12,12 @@ augmented moment, rows [q, c], c ≤ R  R² + c²      √2 (R² + c²)
 moment, trace norm                    R²           2 R²  (R² when d = 1)
 augmented moment, trace norm          R² + c²      2 (R² + c²)
 sum Σ [q, c], Euclidean norm, c ≤ R   √(R² + c²)   2 R
+sum Σ [q, c], L1 norm, c ≤ R          ⌊√p R⌋ + c   2 ⌊√p R⌋
 eigenvalues, L1 norm                  R²           2 R²  (R² when d = 1)
 score ⟨M, H⟩, spread over H           R²           2 R²  (0 when d = 1)
 block Σ a bᵀ, ‖a‖ ≤ α, ‖b‖ ≤ β        αβ           2 αβ
 trace Σ ‖b‖²                          β²           β²
+all three blocks, ‖ΔT‖²+2‖ΔC‖²+4Δτ²   7 R⁴         8 R⁴  (α = β = R)
 histogram, L1 norm                    1            2
 ====================================  ===========  =======================================
 
@@ -24,10 +26,18 @@ same for [x, c] and [y, c], whose inner product x·y + c² vanishes at x·y = �
 only for c = R, which is the value of `Rows.constant` there. Without the constant, one-dimensional rows cannot be
 orthogonal, and |x² − y²| ≤ R². The trace norm, the sum of the sizes of the eigenvalues: xxᵀ has the one eigenvalue
 ‖x‖², and ‖xxᵀ − yyᵀ‖₁² = (‖x‖² + ‖y‖²)² − 4(x·y)², largest for the same rows. The sum: ‖x − y‖ is largest for opposite
-rows, and the constants cancel. A row with a non-finite entry contributes nothing, so replacing one row may also act as
-adding or removing one, which has no larger effect in any line. The score is defined for Hermitian matrices H whose
-eigenvalues lie in an interval of length 1: a new row x adds xᵀHx to each score, which is ‖x‖² times a number in that
-interval, and a removed row subtracts such a term.
+rows, and the constants cancel. Its L1 norm: a row with at most p entries that are not zero has an L1 norm of at most √p
+times its length (Cauchy and Schwarz), and it is an integer. p is the number of columns, since of the levels of a
+category one has an entry; without columns it is the dimension. A row with a non-finite entry contributes nothing, so
+replacing one row may also act as adding or removing one, which has no larger effect in any line. The score is defined
+for Hermitian matrices H whose eigenvalues lie in an interval of length 1: a new row x adds xᵀHx to each score, which is
+‖x‖² times a number in that interval, and a removed row subtracts such a term.
+
+The blocks T = Σaaᵀ, C = Σabᵀ and τ = Σ‖b‖² together, with A = ‖a‖² and B = ‖b‖² in units of R²: one row reaches 1, 1
+and 1, so that the weighted sum is 1 + 2 + 4. If (a, b) is replaced by (a', b') with t = |a·a'| and |b·b'| ≤ w = √(BB'),
+it is at most A² + A'² − 2t² + 2(AB + A'B' + 2tw) + 4(B − B')², which increases in A and A'; at A = A' = 1, by
+2tw ≤ t² + w², it is at most 2(1 + B)(1 + B') + 4(B − B')². That is convex in B and in B': 8 at the corners (1, 1),
+(1, 0) and (0, 1), and 2 at (0, 0).
 
 References:
     Dwork, Talwar, Thakurta and Zhang 2014 (moment); Mangoubi and Vishnoi 2022, Lemma 7.2 (eigenvalues)
@@ -36,11 +46,13 @@ References:
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import attrs
 
 from dpframe.lattice import RADIUS
+from dpframe.rounding import sqrt_up, up
 
 if TYPE_CHECKING:
     from dpframe.spec.rows import Rows
@@ -57,6 +69,14 @@ class Sensitivity:
 
     l2_squared: int
     l1: int | None = None
+
+    def gaussian_scale(self, mu: float) -> float:
+        """The standard deviation of Gaussian noise of loss mu, in lattice units, rounded up.
+
+        >>> Sensitivity(l2_squared=4).gaussian_scale(0.5) >= 4.0
+        True
+        """
+        return up(sqrt_up(self.l2_squared) / mu)
 
 
 def moment(rows: Rows) -> Sensitivity:
@@ -80,17 +100,19 @@ def _two_rows(rows: Rows) -> int:
 
 
 def augmented_sum(rows: Rows, constant: int) -> Sensitivity:
-    """Sensitivity of the sum of rows [q, constant], for a constant of at most RADIUS."""
-    square = 4 * RADIUS**2 if rows.neighbors == "replace" else RADIUS**2 + constant**2
-    return Sensitivity(l2_squared=rows.contributions**2 * square)
+    """Sensitivity of the sum of rows [q, constant] about the middle of their ranges; the constant is at most RADIUS."""
+    nonzero = rows.known_dim if rows.columns is None else len(rows.columns)  # of a row about the middle of its ranges
+    longest = math.isqrt(nonzero * RADIUS**2)
+    replace = rows.neighbors == "replace"
+    return Sensitivity(
+        l1=rows.contributions * (2 * longest if replace else longest + constant),
+        l2_squared=rows.contributions**2 * (4 * RADIUS**2 if replace else RADIUS**2 + constant**2),
+    )
 
 
 def eigenvalues(rows: Rows) -> Sensitivity:
     """Sensitivity of the sorted eigenvalues of the moment: one row moves all up, by its squared length in total."""
-    return Sensitivity(
-        l1=rows.contributions * _two_rows(rows) * _one_row(rows),
-        l2_squared=rows.contributions**2 * _two_rows(rows) * _one_row(rows) ** 2,
-    )
+    return Sensitivity(l1=moment_trace_norm(rows), l2_squared=moment(rows).l2_squared)
 
 
 def score(rows: Rows) -> int:
@@ -107,6 +129,11 @@ def blocks(rows: Rows, rank: int) -> dict[str, Sensitivity]:
         "cross": Sensitivity(l2_squared=4 * square if replace else square),
         "residual": Sensitivity(l2_squared=square),
     }
+
+
+def blocks_together(rows: Rows) -> int:
+    """The largest ‖ΔT‖² + 2‖ΔC‖² + 4Δτ² of the signal, the cross part and the residual of a block moment."""
+    return (8 if rows.neighbors == "replace" else 7) * (rows.contributions * RADIUS**2) ** 2
 
 
 def histogram(rows: Rows) -> Sensitivity:

@@ -88,7 +88,7 @@ class RowSum(Statistic):
 
     def check(self, rows: Rows) -> None:
         """Raise PlanError if there is no bound on a row that is known before the run."""
-        if rows.columns is None and "norm" in rows.released:
+        if rows.columns is None and "norm" in rows.awaited:
             raise PlanError("a sum of rows needs public ranges, columns=[...], or a public norm.")
 
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
@@ -115,7 +115,9 @@ class RowSum(Statistic):
     def value(cls, noisy: IntArray, rows: Rows) -> AugmentedSum:
         """A noisy sum in the units of the rows: post-processing."""
         mapped = rows.unplaced
-        return AugmentedSum(noisy * mapped.step, axes=mapped.axes, constant=cls.constant * mapped.step)
+        return AugmentedSum(
+            noisy.astype(np.float64) * mapped.step, axes=mapped.axes, constant=cls.constant * mapped.step
+        )
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -169,11 +171,16 @@ class BlockMoment(Statistic):
         rest = None if dim is None or rank is None else dim - rank
         return {"signal": (rank, rank), "cross": (rank, rest), "residual": ()}
 
-    def sides(self, chunk: Chunk) -> tuple[FloatArray, FloatArray]:
-        """The integer rows a and b, each of length at most RADIUS on its own lattice; see `steps`."""
+    def sides(self, chunk: Chunk, radii: tuple[float, float] | None = None) -> tuple[FloatArray, FloatArray]:
+        """The integer rows a and b, each of length at most RADIUS on its own lattice; see `steps`.
+
+        Args:
+            chunk: some rows.
+            radii: the lengths to which they are clipped, instead of its own.
+        """
         rank = self.basis.array.shape[1]
         projected = chunk.integers() @ self._integer_basis
-        in_steps = self.radii.array * (2.0**BASIS_BITS / chunk.rows.step)
+        in_steps = (self.radii.array if radii is None else np.array(radii)) * (2.0**BASIS_BITS / chunk.rows.step)
         signal, _ = lattice.integer_rows(projected[:, :rank], in_steps[0])
         residual, _ = lattice.integer_rows(projected[:, rank:], in_steps[1])
         return signal, residual

@@ -87,7 +87,7 @@ def check(data: Any, rows: Rows) -> DataCheck:
     """
     source = open_source(data, rows)
     rows = rows.bind(source.dim)
-    released = bool(rows.released)
+    released = bool(rows.awaited)
     if released:
         rows = rows.unplaced  # a released center is not known here: rows are looked at about the middle of the ranges
     norms, counted, dropped = Lengths(), 0, 0

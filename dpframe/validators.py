@@ -70,6 +70,12 @@ def positive_int(owner: object, attribute: attrs.Attribute[Any], value: Any) -> 
         raise refuse(owner, attribute.alias or attribute.name, "a positive integer", value)
 
 
+def positive_ints(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    """Require a tuple of integers of at least one, and not an empty one."""
+    if not (isinstance(value, tuple) and value and all(is_int(each) and each > 0 for each in value)):
+        raise refuse(owner, attribute.alias or attribute.name, "positive integers, at least one", value)
+
+
 def integer(*, at_least: int, at_most: int) -> Validator:
     """Require an integer in the given range."""
 

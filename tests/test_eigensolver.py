@@ -146,6 +146,31 @@ def test_an_error_below_the_rounding_of_floats_is_refused() -> None:
         eigensystem(MATRICES["beyond 64 bits"], 1.0)
 
 
+def test_vectors_that_stay_far_from_orthonormal_are_not_returned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However large an error is allowed: the vectors are the columns of Q within 2^-30."""
+
+    def bent(matrix: Any) -> Any:
+        values, vectors = EIGH(matrix)
+        return values, vectors * (1 + 1e-5)
+
+    monkeypatch.setattr(np.linalg, "eigh", bent)
+    vectors = eigensystem(MATRICES["generic"], 2.0**60)[1]
+    assert np.linalg.norm(vectors.T @ vectors - np.eye(len(vectors))) < 2.0**-30
+    monkeypatch.setattr(eigensolver, "_orthonormal", lambda basis: basis)
+    with pytest.raises(dp.SamplingError, match=r"after 60 attempts\. The charge stands\.$"):
+        eigensystem(MATRICES["generic"], 2.0**60)
+
+
+def test_residuals_have_room_for_errors_of_products_and_for_rounded_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    floats = MATRICES["generic"].astype(np.float64)
+    values, vectors = EIGH(floats)
+    assert float_residual(floats, values, vectors).rounding >= 2.0**-53 * np.linalg.norm(floats)
+    monkeypatch.setattr(eigensolver, "_product", lambda left, right: (left @ right, 7.0))
+    found = float_residual(floats, values, vectors)
+    assert found.norm >= 7.0
+    assert found.overlap >= 7.0
+
+
 @pytest.mark.parametrize("dim", [2, 40])
 def test_products_are_within_their_error(dim: int) -> None:
     """Against products in exact rational numbers; the bound is far below the one without splitting."""

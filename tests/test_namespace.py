@@ -13,10 +13,11 @@ from dpframe import plugin
 
 USERS = {
     "a plan": "Plan Rows Column Category Budget ModelBudget Step Scenario release derive ref model",
+    "one call": "covariance pca correlation covariance_plan pca_plan correlation_plan",
     "a result": "Result Record Charge Explanation Progress",
     "data": "query csv check",
     "a ledger": "Ledger Dataset",
-    "before and beside a run": "compare Comparison audit Audit accountant losses",
+    "before and beside a run": "compare Comparison Comparisons audit Audit accountant losses",
     "interfaces": "Mechanism PostProcessor Accountant BoundOracle Statistic Recipe hookimpl",
     "plugins": "plugins PluginInfo register unregister",
     "errors": "DPFrameError PlanError BudgetExceeded DataError PluginError LedgerError ReleaseFailed "

@@ -123,6 +123,57 @@ def test_the_declared_sensitivity_of_sums_is_reached(dim: int, relation: str, co
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("contributions", [1, 3])
+@pytest.mark.parametrize("dim", [1, 4, 16])  # of the others, the roots are no integers
+def test_the_declared_sensitivity_of_sums_in_l1_norm_is_reached(dim: int, relation: str, contributions: int) -> None:
+    rows = promise(dim, relation, contributions)
+    first = np.full((contributions, dim), R / dim**0.5)
+    other = neighbor(first, relation, -first, 0)
+    assert dp.RowSum().sensitivity(rows)["sum"].l1 == moved(dp.RowSum(), rows, first, other)["sum"][0]
+
+
+CATEGORIES: tuple[dp.Column | dp.Category, ...] = (
+    dp.Column("a", 0, 1),
+    dp.Category("b", [0, 1, 2]),
+    dp.Column("c", -1, 1),
+    dp.Category("d", [5, 6]),
+)
+
+
+def mapped(values: Rows2D) -> Rows2D:
+    return np.column_stack([column.map(values[:, at]) for at, column in enumerate(CATEGORIES)])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    values=hnp.arrays(np.float64, (4, 4), elements=st.sampled_from([-1e9, -1.0, 0.0, 0.3, 1.0, 2.0, 5.0, 6.0, np.nan])),
+    relation=st.sampled_from(RELATIONS),
+    contributions=st.sampled_from([1, 2]),
+)
+def test_no_neighbor_moves_a_sum_of_categories_farther_than_declared(
+    values: Rows2D, relation: str, contributions: int
+) -> None:
+    rows = dp.Rows(columns=CATEGORIES, neighbors=relation, contributions=contributions)
+    other = neighbor(values[:2], relation, values[2 : 2 + contributions], 0)
+    l1, l2_squared = moved(dp.RowSum(), rows, mapped(values[:2]), mapped(other))["sum"]
+    declared = dp.RowSum().sensitivity(rows)["sum"]
+    assert declared.l1 is not None
+    assert l1 <= declared.l1
+    assert l2_squared <= declared.l2_squared
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_of_categories_one_level_counts(relation: str) -> None:
+    """The L1 sensitivity grows with the number of columns, not of levels, and is reached up to the lattice's margin."""
+    rows = dp.Rows(columns=CATEGORIES, neighbors=relation)
+    first = np.array([[1.0, 0.0, 1.0, 5.0]])
+    other = neighbor(first, relation, np.array([[0.0, 1.0, -1.0, 6.0]]), 0)
+    declared = dp.RowSum().sensitivity(rows)["sum"].l1
+    assert declared == (4 * RADIUS if relation == "replace" else 2 * RADIUS + RADIUS // 2)
+    assert declared == pytest.approx(moved(dp.RowSum(), rows, mapped(first), mapped(other))["sum"][0], rel=1e-4)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("contributions", [1, 3])
 def test_the_declared_block_and_histogram_sensitivities_are_reached(relation: str, contributions: int) -> None:
     dim, rank = 5, 2
     rows = promise(dim, relation, contributions)
@@ -141,6 +192,13 @@ def test_the_declared_block_and_histogram_sensitivities_are_reached(relation: st
     declared = statistic.sensitivity(rows)
     for part, (one, other) in cases.items():
         assert declared[part].l2_squared == moved(statistic, rows, one, neighbor(one, relation, other, 0))[part][1]
+
+    together = dict(zip(("signal", "cross", "residual"), (1, 2, 4), strict=True))
+    replaced = [cases["cross"], (row(full_signal, 0, full_residual, 0, 0), row(0, full_signal, 0, 0, 0))]
+    for one, other in replaced if relation == "replace" else [(replaced[0][0], row(0, 0, 0, 0, 0))]:
+        found = moved(statistic, rows, one, neighbor(one, relation, other, 0))
+        total = sum(weight * found[part][1] for part, weight in together.items())
+        assert sensitivity.blocks_together(rows) == total
 
     histogram = dp.NormHistogram(edges=(1.0, 10.0))
     one, other = row(0.5, 0, 0, 0, 0), row(5.0, 0, 0, 0, 0)
@@ -218,6 +276,8 @@ def test_contributions_multiply_every_sensitivity() -> None:
             assert {part: 9 * each.l2_squared for part, each in one.items()} == {
                 part: each.l2_squared for part, each in three.items()
             }
+            for part, each in one.items():
+                assert three[part].l1 == (None if each.l1 is None else 3 * each.l1)
 
 
 def test_the_relations_differ_so_one_cannot_stand_in_for_the_other() -> None:

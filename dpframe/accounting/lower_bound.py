@@ -162,8 +162,8 @@ def _composed(mu_squared: Fraction, bounded: Counter[Group], place: float) -> _L
     laws = [law.rounded_down(spacing) for law in laws]
     if mu > spacing:
         laws.append(_gaussian(mu, spacing))
-    total = laws[0]
-    for law in laws[1:]:
+    total = _Law(0.0, spacing, np.ones(1))  # of no losses
+    for law in laws:
         total = total.plus(law)
     return total
 

@@ -115,7 +115,7 @@ def _dense(rows: Rows, sign: float) -> FloatArray:
 
 
 def _length(rows: Rows) -> float:
-    return 1.0 if rows.released else rows.length
+    return 1.0 if rows.awaited else rows.length
 
 
 def cells(rows: Rows, coordinates: FloatArray) -> FloatArray | dict[str, NDArray[Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import attrs
 import numpy as np
@@ -19,7 +20,7 @@ from dpframe.noise import Random
 from dpframe.reading.private_data import PrivateData
 from dpframe.rounding import format_given
 from dpframe.spec.placement import NORM_LIMIT
-from dpframe.spec.refs import Shape
+from dpframe.spec.refs import Ref, Shape, number
 from dpframe.spec.rows import Rows
 from dpframe.statistics import ColumnHistogram, NormHistogram
 
@@ -43,7 +44,8 @@ class PrivateQuantile(Mechanism):
     and the draw is exact in ball arithmetic.
 
     Args:
-        quantile: q, between 0 and 1. For a radius, 0.9 to 0.99: longer rows are scaled down.
+        quantile: q, between 0 and 1, or an earlier result that is such a number; one outside is moved inside. For a
+            radius, 0.9 to 0.99: longer rows are scaled down.
         high: the largest grid point, public. Nothing above it can be chosen.
         low: the smallest grid point; high/1000 by default. A column needs it.
         points: the number of grid points, at most 100,000, spaced geometrically for lengths and evenly for a column.
@@ -65,7 +67,7 @@ class PrivateQuantile(Mechanism):
     numerics = "exact"
     smallest_level = 2.0**-40  # the draw is uniform long before, and all figures are finite
 
-    quantile: float = attrs.field(converter=validators.as_float, validator=validators.number(above=0.0, below=1.0))
+    quantile: Any = number(validators.number(above=0.0, below=1.0), low=1 / DENOMINATOR, high=1 - 1 / DENOMINATOR)
     high: float = attrs.field(converter=validators.as_float, validator=validators.number())
     low: float | None = attrs.field(
         default=None, converter=validators.as_float, validator=attrs.validators.optional(validators.number())
@@ -74,7 +76,7 @@ class PrivateQuantile(Mechanism):
     column: str | int | None = attrs.field(default=None)
 
     def __attrs_post_init__(self) -> None:
-        if not 0 < self._fraction < 1:
+        if not isinstance(self.quantile, Ref) and not 0 < self._fraction < 1:
             raise validators.refuse(self, "quantile", _ALLOWED, self.quantile)
         if self.column is None and not 1 / NORM_LIMIT <= self._low < self.high <= NORM_LIMIT:
             raise PlanError(
@@ -137,6 +139,8 @@ class PrivateQuantile(Mechanism):
 
     def noise(self, rows: Rows, level: float) -> Mapping[str, float]:
         """The rank error, in rows, at which a grid point has 1/e times the weight of the exact quantile."""
+        if isinstance(self.quantile, Ref):
+            return {}
         return {"rank (rows)": self.cost_range(rows) / self._fraction.denominator / level}
 
 

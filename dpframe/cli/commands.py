@@ -101,16 +101,16 @@ def compare(arguments: argparse.Namespace) -> None:
     from dpframe.plan import Plan
 
     plan = Plan.load(arguments.plan)
-    if plan.scenario is None:
-        raise PlanError(f"{arguments.plan} has no [scenario]; a comparison needs one, the assumed data.")
-    comparison = compare(
-        arguments.task,
-        k=arguments.k,
-        rows=plan.rows,
-        budget=plan.budget,
-        scenario=plan.scenario,
-        progress=_on_a_terminal(),
-    )
+    if plan.scenario is None and arguments.n is None:
+        raise PlanError(
+            f"{arguments.plan} has no [scenario]; a comparison needs one, the assumed data. For a plan with columns, "
+            "--n with the assumed number of rows is enough."
+        )
+    assumed = {"scenario": plan.scenario} if arguments.n is None else {"n": arguments.n}
+    given: dict[str, Any] = {"rows": plan.rows, "budget": plan.budget, "progress": _on_a_terminal(), **assumed}
+    if arguments.epsilons is not None:
+        given["epsilons"] = _numbers(arguments.epsilons, "--epsilons")
+    comparison = compare(arguments.task, k=arguments.k, **given)
     if arguments.json:
         print(comparison.to_json())
     else:
@@ -130,13 +130,13 @@ def require(arguments: argparse.Namespace) -> None:
     print(dumps(cheapest), end="")
 
 
-def _numbers(text: str | None) -> list[float] | None:
+def _numbers(text: str | None, option: str = "--spectrum") -> list[float] | None:
     if text is None:
         return None
     try:
         return [float(word) for word in text.split(",")]
     except ValueError:
-        raise PlanError(f"--spectrum takes numbers separated by commas; got {text!r}.") from None
+        raise PlanError(f"{option} takes numbers separated by commas; got {text!r}.") from None
 
 
 def run(arguments: argparse.Namespace) -> None:

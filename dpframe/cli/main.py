@@ -112,12 +112,16 @@ def _parser() -> argparse.ArgumentParser:
         "rank the installed mechanisms for a task by forecast error, with the rows and budget of a plan",
     )
     compare.add_argument(
-        "plan", metavar="PLAN", help="a plan file with a [scenario], the assumed data; its steps are ignored"
+        "plan", metavar="PLAN", help="a plan file with a [scenario] or with columns (--n); its steps are ignored"
     )
     compare.add_argument(
         "--task", default="subspace", help="subspace, low-rank, eigenvalues or moment (default: subspace)"
     )
     compare.add_argument("-k", type=int, help="the number of directions or eigenvalues")
+    compare.add_argument(
+        "--n", type=int, help="for a plan with columns: the assumed number of rows, without a scenario"
+    )
+    compare.add_argument("--epsilons", help="several budgets, separated by commas, with the delta of the plan")
     compare.add_argument("--json", action="store_true", help=JSON)
     require = add(
         "require", commands.require, "print a plan file with the smallest epsilon that meets one accuracy target"

@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 
 from dpframe.errors import PlanError
+from dpframe.forecast import synthetic_rows
 from dpframe.interfaces import Statistic
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.plan import Plan
@@ -24,16 +25,20 @@ from dpframe.statistics import Moment
 
 BLOCK = 1 << 16  # rows at a time
 EXACT = 2.0**61  # entries below this fit 64 bits with room for noise
+KEPT = 64  # statistics in the cache of a sample
 MOST_SIMULATED = 10**8  # numbers in synthetic rows, which are held in memory
 
 
 class Population(ABC):
     """Synthetic data of a scenario, which any promise about rows can be applied to."""
 
-    @property
     @abstractmethod
-    def moment(self) -> FloatArray:
-        """The second moment of the unclipped rows."""
+    def spread(self, rows: Rows) -> FloatArray:
+        """The second moment of the unclipped rows: about their mean if they are centered, or as they are placed.
+
+        Args:
+            rows: the promise.
+        """
 
     @abstractmethod
     def data(self, rows: Rows, statistics: Iterable[Statistic]) -> PrivateData:
@@ -64,8 +69,7 @@ class Matrix(Population):
 
     exact: FloatArray
 
-    @property
-    def moment(self) -> FloatArray:
+    def spread(self, rows: Rows) -> FloatArray:
         return self.exact
 
     def data(self, rows: Rows, statistics: Iterable[Statistic]) -> PrivateData:
@@ -84,7 +88,7 @@ class Sample(Population):
     """Rows drawn from a model.
 
     Args:
-        values: the rows.
+        values: the mapped rows, about the middle of the ranges of columns.
         known: a cache of the statistics that were read.
     """
 
@@ -92,27 +96,45 @@ class Sample(Population):
     _known: dict[tuple[Rows, Statistic], Parts] = attrs.field(factory=dict, alias="known")
 
     @cached_property
-    def moment(self) -> FloatArray:
-        return self.values.T @ self.values
+    def covariance(self) -> FloatArray:
+        """The covariance of the rows, divided by their number."""
+        about = self.values - self.values.mean(axis=0)
+        return np.asarray(about.T @ about / len(about))
+
+    def spread(self, rows: Rows) -> FloatArray:
+        if rows.center:
+            return self.covariance * len(self.values)
+        placed = _placed(self.values, rows)
+        return placed.T @ placed
 
     def data(self, rows: Rows, statistics: Iterable[Statistic]) -> PrivateData:
         return PrivateData(rows, statistics={each: self._parts(rows, each) for each in statistics})
 
     def unclipped(self, rows: Rows, statistics: Iterable[Statistic]) -> PrivateData:
-        longest = float(np.sqrt(np.einsum("ij,ij->i", self.values, self.values).max()))
-        norm = min(max(longest, 1 / NORM_LIMIT), NORM_LIMIT)
-        return self.data(attrs.evolve(rows, norm=norm), statistics)
+        placed = _placed(self.values, rows)
+        longest = float(np.sqrt(np.einsum("ij,ij->i", placed, placed).max()))
+        within = attrs.evolve(rows, norm=min(max(longest, 1 / NORM_LIMIT), NORM_LIMIT))
+        parts = {each: self._parts(within.unplaced if each.sees == "mapped" else within, each) for each in statistics}
+        return PrivateData(within, statistics=parts)
 
     def _parts(self, rows: Rows, statistic: Statistic) -> Parts:
         """A statistic summed over blocks, and cached: releases that differ only in noise read the same."""
         key = (rows, statistic)
         if key not in self._known:
-            if len(self._known) > 64:
+            if len(self._known) > KEPT:
                 self._known.clear()
             seen = statistic.rows if isinstance(statistic, Under) else rows
-            blocks = [self.values[start : start + BLOCK] for start in range(0, len(self.values), BLOCK)]
-            self._known[key] = _sum(statistic.partial(Chunk(seen, block)) for block in blocks)
+            blocks = (self.values[start : start + BLOCK] for start in range(0, len(self.values), BLOCK))
+            self._known[key] = _sum(statistic.partial(Chunk(seen, _placed(block, seen))) for block in blocks)
         return self._known[key]
+
+
+def _placed(values: FloatArray, rows: Rows) -> FloatArray:
+    """Mapped rows about the center of a promise, divided by its scales."""
+    if not rows.is_moved:
+        return values
+    shift, rate = rows.affine
+    return (values - shift) * rate
 
 
 def _wide(values: FloatArray) -> Any:
@@ -131,21 +153,17 @@ def population(plan: Plan, scenario: Scenario, seed: int) -> Population:
 
     Args:
         plan: the plan to simulate.
-        scenario: the assumed data.
+        scenario: the assumed data; a table with its shape.
         seed: the seed of the data.
     """
-    if any(plan.rows_of(step).is_placed for step in plan.steps):
-        raise PlanError(
-            "rows about a center, or divided by scales, are not simulated: a scenario does not say where rows lie. "
-            "Leave out about= and scale= to forecast the errors of rows about the middle of their ranges."
-        )
     eigenvalues = scenario.eigenvalues
-    if eigenvalues is None:
-        raise PlanError("a simulation needs a scenario with spectrum=, or with model='spiked'.")
+    if eigenvalues is None and scenario.model != "table":
+        raise PlanError("a simulation needs a scenario with spectrum=, or with model='spiked' or model='table'.")
     numbers = np.random.default_rng([seed, 0xDA7A])
-    basis = np.linalg.qr(numbers.standard_normal((scenario.dim, scenario.dim)))[0]
     if scenario.model is None:
+        assert eigenvalues is not None  # by the check above
         _check_matrix_suffices(plan)
+        basis = _basis(numbers, scenario.dim)
         matrix = (basis * eigenvalues) @ basis.T
         return Matrix((matrix + matrix.T) / 2)
     assert scenario.n is not None  # a model needs it
@@ -154,8 +172,23 @@ def population(plan: Plan, scenario: Scenario, seed: int) -> Population:
             f"a simulation of {scenario.n} rows in {scenario.dim} coordinates is too large; up to "
             f"{MOST_SIMULATED // scenario.dim} rows can be simulated. Without model=, none are."
         )
+    if eigenvalues is None:
+        return _table(plan, scenario, numbers)
+    basis = _basis(numbers, scenario.dim)
     roots = np.sqrt(eigenvalues / scenario.n)
-    return Sample((numbers.standard_normal((scenario.n, scenario.dim)) * roots) @ basis.T)
+    return Sample((synthetic_rows.factors(numbers, scenario.n, scenario.dim, scenario.shape) * roots) @ basis.T)
+
+
+def _basis(numbers: np.random.Generator, dim: int) -> FloatArray:
+    return np.linalg.qr(numbers.standard_normal((dim, dim)))[0]
+
+
+def _table(plan: Plan, scenario: Scenario, numbers: np.random.Generator) -> Sample:
+    if plan.rows.columns is None:
+        raise PlanError("a scenario with model='table' is about columns: dp.Rows(columns=[...]).")
+    assert scenario.n is not None  # a model needs it
+    assert scenario.shape is not None  # one of `Scenario.variations`
+    return Sample(synthetic_rows.table(numbers, plan.rows.columns, scenario.n, scenario.shape))
 
 
 def _check_matrix_suffices(plan: Plan) -> None:
@@ -163,8 +196,10 @@ def _check_matrix_suffices(plan: Plan) -> None:
     advice = "say how rows are distributed: dp.Scenario(..., n=..., model='gaussian')."
     if plan.rows.center:
         raise PlanError(f"this plan is centered, so a simulation needs rows; {advice}")
-    if not plan.same_public_rows:
-        raise PlanError(f"the norm or center of its rows differs or is released, so a simulation needs rows; {advice}")
+    if not plan.same_public_rows or plan.rows.is_moved:
+        raise PlanError(
+            f"its rows have a center, or a norm that differs or is released, so a simulation needs rows; {advice}"
+        )
     for step, mechanism in plan.releases:
         if others := [statistic.name for statistic in mechanism.reads() if not isinstance(statistic, Moment)]:
             raise PlanError(f"step {step.name!r} reads {others[0]!r}, so a simulation needs rows; {advice}")

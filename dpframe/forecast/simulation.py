@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 import numpy as np
@@ -12,10 +12,10 @@ import numpy as np
 from dpframe import validators
 from dpframe.errors import PlanError
 from dpframe.forecast.error_norms import measured
-from dpframe.forecast.population import Population, population
+from dpframe.forecast.population import Population, Sample, population
 from dpframe.forecast.task_truth import Ideal
 from dpframe.interfaces import Mechanism, PostProcessor
-from dpframe.kinds import ComplexSubspace, Kind, Spectrum, Subspace
+from dpframe.kinds import ComplexSubspace, Covariance, Kind, Spectrum, Subspace
 from dpframe.lattice import FloatArray
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
@@ -25,6 +25,7 @@ from dpframe.postprocess.eigen import top_eigenpairs
 from dpframe.run import runner
 from dpframe.run.progress import SILENT, ProgressReporter
 from dpframe.spec.refs import references, resolve
+from dpframe.spec.rows import Rows
 from dpframe.spec.scenario import Scenario
 
 KEPT = 64  # simulations in the cache
@@ -62,11 +63,13 @@ def simulate(
     seed: int,
     reporter: ProgressReporter = SILENT,
     ideal: Ideal | None = None,
+    synthetic: Population | None = None,
 ) -> Simulation:
     """Simulate the errors of a plan's results for data with the scenario's figures; a repeated call is cached.
 
     The seed determines the synthetic data, and only the noise varies between releases. So the errors are those that
-    privacy causes: noise, and the scaling down of long rows where the scenario has a model of rows.
+    privacy causes: noise, and the scaling down of long rows where the scenario has a model of rows. Of a table whose
+    shape is not given, an equal share of the releases is simulated for each shape.
 
     Args:
         plan: the plan.
@@ -75,6 +78,7 @@ def simulate(
         seed: the seed of the synthetic data and of the noise.
         reporter: receives the number of releases that are done.
         ideal: what the last result is compared with, instead of what its mechanism states it would be without noise.
+        synthetic: the data of this scenario and seed, if it is at hand.
     """
     for name, value in (("draws", draws), ("seed", seed)):
         if not validators.is_int(value) or value < (1 if name == "draws" else 0):
@@ -85,37 +89,76 @@ def simulate(
     actions = tuple(type(step.action) for step in plan.steps)  # a class may be redefined under the same name
     key = (plan.content_hash, actions, scenario, draws, seed, ideal)
     if key not in _known:
+        shapes = scenario.variations if scenario.model == "table" else (scenario,)
         stream = Keystream.insecure(seed)
         sources = [Random(stream.child(f"release {draw}")) for draw in range(draws)]
-        _known[key] = _simulated(plan, population(plan, scenario, seed), sources, reporter, ideal)
+        parts = [
+            _simulated(plan, synthetic or population(plan, shape, seed), shared, reporter, ideal)
+            for shape, shared in zip(shapes, np.array_split(np.array(sources, dtype=object), len(shapes)), strict=True)
+            if len(shared)
+        ]
+        _known[key] = parts[0] if len(parts) == 1 else _together(parts)
         while len(_known) > KEPT:
             _known.popitem(last=False)
     return _known[key]
 
 
+def _together(parts: Sequence[Simulation]) -> Simulation:
+    """The errors of several simulations, where all have them."""
+    first, *others = parts
+    errors = {
+        step: {
+            norm: _read_only(np.concatenate([part.errors[step][norm] for part in parts]))
+            for norm in by_norm
+            if all(norm in part.of(step) for part in others)
+        }
+        for step, by_norm in first.errors.items()
+    }
+    return Simulation(errors=errors, seconds=float(np.median([part.seconds for part in parts])))
+
+
+def seconds_of_a_release(plan: Plan, synthetic: Population) -> float:
+    """How long it takes to simulate one release, after the first, which reads what all have in common.
+
+    Args:
+        plan: the plan, for rows of a known dimension.
+        synthetic: the synthetic data.
+    """
+    stream = Keystream.insecure(0)
+    start = 0.0
+    for draw in range(2):
+        start = time.perf_counter()
+        _release(plan, synthetic, Random(stream.child(f"trial {draw}")))
+    return time.perf_counter() - start
+
+
 def _simulated(
-    plan: Plan, synthetic: Population, sources: list[Random], reporter: ProgressReporter, ideal: Ideal | None
+    plan: Plan, synthetic: Population, sources: Iterable[Random], reporter: ProgressReporter, ideal: Ideal | None
 ) -> Simulation:
     truth: dict[str, Kind] = {}
     errors: dict[str, dict[str, list[float]]] = {}
     seconds = []
+    sources = list(sources)
+    scaled = any("scale" in plan.rows_of(step).awaited for step in plan.steps)
     for draw, random in enumerate(sources):
         values, taken = _release(plan, synthetic, random)
         seconds.append(taken)
-        if draw == 0:
-            truth = without_privacy(plan, synthetic, values)
+        if draw == 0 or scaled:  # released scales are the units of a result: the truth is computed in the same
+            spreads = Spreads(plan, synthetic, values)
+            truth = without_privacy(plan, synthetic, values, spreads)
             if ideal is not None:
-                truth[plan.steps[-1].name] = ideal.of(synthetic, plan.rows)
+                truth[plan.steps[-1].name] = ideal.of(plan, synthetic)
+            moments = {name: spreads.of(name, truth) for name in truth}
         for name, exact in truth.items():
             by_norm = errors.setdefault(name, {})
-            for norm, error in measured(values[name], exact, synthetic.moment).items():
+            for norm, error in measured(values[name], exact, moments[name]).items():
                 by_norm.setdefault(norm, []).append(error)
         reporter.releases(draw + 1, len(sources))
     arrays = {name: {norm: _read_only(each) for norm, each in by_norm.items()} for name, by_norm in errors.items()}
     return Simulation(errors=arrays, seconds=float(np.median(seconds)))
 
 
-def _read_only(values: list[float]) -> FloatArray:
+def _read_only(values: Sequence[float] | FloatArray) -> FloatArray:
     """A read-only array: the cache shares it between callers."""
     array = np.array(values)
     array.setflags(write=False)
@@ -135,25 +178,80 @@ def _release(plan: Plan, synthetic: Population, random: Random) -> tuple[dict[st
     return values, taken
 
 
-def without_privacy(plan: Plan, synthetic: Population, values: Mapping[str, Kind]) -> dict[str, Kind]:
+@attrs.frozen(eq=False)
+class Spreads:
+    """The second moments without noise that the results of a plan are about, by step.
+
+    Args:
+        plan: the plan.
+        synthetic: the synthetic data.
+        values: the values of one release, whose scales are the units of what follows.
+    """
+
+    plan: Plan
+    synthetic: Population
+    values: Mapping[str, Kind]
+    _known: dict[Rows, FloatArray] = attrs.field(factory=dict, init=False)
+
+    def rows(self, step: Step, truth: Mapping[str, Kind]) -> Rows | None:
+        """The rows that a step sees without noise: about the exact center, divided by the released scales.
+
+        None where the exact center is not known.
+        """
+        rows = self.plan.rows_of(step)
+        if isinstance(step.action, Mechanism) and all(each.sees == "mapped" for each in step.action.reads()):
+            rows = rows.unplaced
+        known = {"about": truth, "scale": self.values}
+        parts = {part: name for part, name in rows.awaited.items() if part in known}
+        if not all(name in known[part] for part, name in parts.items()):
+            return None
+        return rows.with_released({name: known[part][name] for part, name in parts.items()})
+
+    def of(self, name: str, truth: Mapping[str, Kind]) -> FloatArray:
+        """The second moment that the result of a step is about: that of the rows of the last release it follows from.
+
+        It is about the mean if these are about a released center whose exact value is not known.
+
+        Args:
+            name: the step.
+            truth: the results without privacy that are known, by step.
+        """
+        rows = self.rows(self._source(name), truth) or attrs.evolve(self.plan.rows.unplaced, center=True)
+        seen = attrs.evolve(rows, norm=None if rows.columns is not None else rows.norm)
+        if seen not in self._known:
+            self._known[seen] = self.synthetic.spread(seen)
+        return self._known[seen]
+
+    def _source(self, name: str) -> Step:
+        steps = {step.name: step for step in self.plan.steps}
+        found, order = [name], list(steps)
+        for each in found:  # it grows meanwhile
+            if not isinstance(steps[each].action, Mechanism):
+                found += [other for other in references(steps[each].action) if other not in found]
+        drawn = [each for each in found if isinstance(steps[each].action, Mechanism)]
+        return steps[max(drawn, key=order.index, default=name)]
+
+
+def without_privacy(plan: Plan, synthetic: Population, values: Mapping[str, Kind], spreads: Spreads) -> dict[str, Kind]:
     """The values of the steps without noise and without scaling down rows, where they are known.
 
     Args:
         plan: the plan.
         synthetic: the synthetic data.
         values: the values of one release, for their kinds and shapes.
+        spreads: the second moments that results are about.
     """
     truth: dict[str, Kind] = {}
     for step in plan.steps:
-        exact = _exact(plan, step, synthetic, truth)
+        exact = _exact(plan, step, synthetic, truth, spreads)
         if exact is None:
-            exact = _leading(values[step.name], synthetic.moment)
+            exact = _by_kind(values[step.name], spreads.of(step.name, truth), synthetic)
         if exact is not None:
             truth[step.name] = exact
     return truth
 
 
-def _exact(plan: Plan, step: Step, synthetic: Population, truth: Mapping[str, Kind]) -> Kind | None:
+def _exact(plan: Plan, step: Step, synthetic: Population, truth: Mapping[str, Kind], spreads: Spreads) -> Kind | None:
     """The exact value as the step itself computes it; None where it cannot, or where an input is not known."""
     if not all(name in truth for name in references(step.action)):
         return None
@@ -164,14 +262,22 @@ def _exact(plan: Plan, step: Step, synthetic: Population, truth: Mapping[str, Ki
     reads = action.reads()
     if not all(name in truth for statistic in reads for name in references(statistic)):
         return None
+    rows = spreads.rows(step, truth)
+    if rows is None:
+        return None
     statistics = [own for own, _ in statistics_of(step, plan.rows, truth)]
-    return action.noiseless(synthetic.unclipped(plan.rows, statistics))
+    return action.noiseless(synthetic.unclipped(rows, statistics))
 
 
-def _leading(value: Kind, moment: FloatArray) -> Kind | None:
-    """The exact value by its kind: leading eigenvectors for a subspace, leading eigenvalues for a spectrum."""
+def _by_kind(value: Kind, moment: FloatArray, synthetic: Population) -> Kind | None:
+    """The exact value by its kind: leading eigenvectors for a subspace, leading eigenvalues for a spectrum.
+
+    A covariance is taken to be in the coordinates of mapped rows.
+    """
     if isinstance(value, ComplexSubspace):
         return Subspace(top_eigenpairs(moment, value.array.shape[1])[1])
     if isinstance(value, Spectrum):
         return Spectrum.from_noisy(top_eigenpairs(moment, len(value.array))[0])
+    if isinstance(value, Covariance) and isinstance(synthetic, Sample):
+        return Covariance(synthetic.covariance)
     return None

@@ -18,7 +18,8 @@ from dpframe.ledger.dataset import Dataset
 from dpframe.ledger.details import details
 from dpframe.ledger.filters import ACCOUNTANTS, rests_on_a_model, worst_case, written
 from dpframe.ledger.ledger import Ledger
-from dpframe.ledger.recorded import RolledBack, charged, check_history
+from dpframe.ledger.recorded import RolledBack, charged, check_history, outcome_of
+from dpframe.ledger.signature import Signer
 from dpframe.ledger.stated import promise_hash
 from dpframe.ledger.store import NoLedger, Transaction
 from dpframe.losses import under_models
@@ -40,6 +41,7 @@ class Account:
         head: the last entry of the ledger at that time.
         details: the note and the user name that are recorded with the charge.
         run: the random identifier of the run.
+        signer: signs its outcome.
     """
 
     ledger: Ledger
@@ -47,6 +49,7 @@ class Account:
     head: Entry
     details: dict[str, str]
     run: str = attrs.field(factory=lambda: secrets.token_hex(16))
+    signer: Signer = attrs.field(factory=Signer)
 
     @classmethod
     def open(cls, ledger: Any, dataset: Any, note: Any = None) -> Account:
@@ -138,6 +141,7 @@ class Account:
             return now, total, None
         content = {
             "run": self.run,
+            "public_key": self.signer.public_key,
             "plan": stated.plan,
             "statement": promise_hash(stated),
             "losses": {
@@ -156,6 +160,16 @@ class Account:
             transaction, dataset=now.name, kind="reserved", content=content, details=self.details
         )
         return now, total, entry
+
+    def signed(self, result: Result) -> Result:
+        """The result with a signature of its outcome, by which it can be recorded later.
+
+        Args:
+            result: what the run has released, with its charge.
+        """
+        assert result.charge is not None  # it is set once the loss is reserved
+        signature = self.signer.sign(outcome_of(result))
+        return attrs.evolve(result, charge=attrs.evolve(result.charge, signature=signature))
 
     def released(self, charge: Charge, result: Result) -> Charge:
         """Record that the run was completed, with a hash of its values.

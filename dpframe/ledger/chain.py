@@ -22,7 +22,8 @@ FORMAT = 2
 """The format of new entries. The format of a ledger is that of its last entry.
 
 1. The first one.
-2. Entries have `details`; a reservation and its outcome hold hashes of the statement; the kind "repaired".
+2. Entries have `details`; a reservation and its outcome hold hashes of the statement; a reservation has a `public_key`,
+   `computed_by` and a `law_error`, whose sums are `law_errors`; the kind "repaired".
 """
 
 UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: lambda content: {**content, "details": {}}}

@@ -31,6 +31,7 @@ ACCOUNTANTS: dict[str, ScalarAccountant] = {
 }
 """The accountants of the core, whatever plugins are installed: the theorems are about these."""
 
+ROUNDING = 1e-9  # relative; the same formula may be rounded differently on another machine or by another version
 BELOW = 1 - 1e-9  # the remaining epsilon is reported smaller by this factor, to absorb the rounding of a calibration
 
 

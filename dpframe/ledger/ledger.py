@@ -108,7 +108,7 @@ class Ledger(Printable, Exportable):
     def record(self, result: Result) -> Result:
         """Record the outcome of a run that could not be recorded when it ended; gives the result with its new charge.
 
-        Raises LedgerError where the run was not charged here, or where the result is not the one that was promised.
+        Raises LedgerError where the run was not charged here, or where the result is not the one that the run signed.
         Where the outcome is recorded already, nothing is added.
 
         Args:

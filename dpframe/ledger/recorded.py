@@ -11,13 +11,13 @@ import attrs
 from dpframe.errors import LedgerError
 from dpframe.ledger.chain import Entry
 from dpframe.ledger.dataset import Dataset, caveat
+from dpframe.ledger.filters import ROUNDING
 from dpframe.ledger.journal import Journal
+from dpframe.ledger.signature import is_signed
 from dpframe.ledger.stated import promise_hash, statement_hash
 from dpframe.ledger.store import Transaction
 from dpframe.plan.slack import slack
 from dpframe.run.result import Charge, Result
-
-ROUNDING = 1e-9  # relative; the same formula may be rounded differently on another machine or by another version
 
 
 class RolledBack(LedgerError):
@@ -92,13 +92,25 @@ def released(result: Result) -> dict[str, str]:
     return {"released": result.fingerprint, "statement": statement_hash(result.statement)}
 
 
+def outcome_of(result: Result) -> tuple[str, dict[str, str]]:
+    """The outcome of a run, as it is signed and recorded: its kind and what it holds.
+
+    Args:
+        result: the result, with its charge.
+    """
+    if not result.failed:
+        return "released", released(result)
+    return "failed", {"step": next(iter(result.failed)), **released(result)}
+
+
 def record(journal: Journal, transaction: Transaction, result: Result) -> Result:
     """See :meth:`dpframe.Ledger.record`."""
     run = _Run.of(journal, transaction, result)
     if run.outcome is None:
         run.check(run.difference_of_promise(result))
-        kind, step = ("failed", {"step": next(iter(result.failed))}) if result.failed else ("released", {})
-        outcome = write_outcome(journal, transaction, run.charge, kind, **step, **released(result))
+        kind, content = outcome_of(result)
+        run.check(run.difference_of_signature((kind, content)))
+        outcome = write_outcome(journal, transaction, run.charge, kind, **content)
     else:
         run.check(run.difference(result))
         outcome = run.outcome
@@ -164,6 +176,13 @@ class _Run:
         if content.get("statement") not in (None, promise_hash(result.statement)):  # format 1 has none
             return "its statement was changed"
         return self._difference_of_charge()
+
+    def difference_of_signature(self, outcome: Any) -> str | None:
+        """How an outcome differs from what the run signed; None where it does not, or where nothing was signed."""
+        public_key = self.reserved.content.get("public_key")  # format 1 has none
+        if public_key is None or is_signed(outcome, self.charge.signature, public_key):
+            return None
+        return "its values, its statement or its failed steps are not those that the run signed"
 
     def difference(self, result: Result) -> str | None:
         """How the result differs from what was reserved and recorded; None where it does not."""

@@ -12,15 +12,13 @@ from dpframe.display.printable import Printable
 from dpframe.errors import DPFrameError, LedgerError
 from dpframe.ledger.chain import START, Chain, Entry, canonical
 from dpframe.ledger.dataset import Dataset
-from dpframe.ledger.filters import read, rests_on_a_model, worst_case
+from dpframe.ledger.filters import ROUNDING, read, rests_on_a_model, worst_case
 from dpframe.ledger.journal import behind
 from dpframe.ledger.names import check_name, same_name
 from dpframe.ledger.store import Transaction
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-ROUNDING = 1e-9  # relative; the same formula may be rounded differently on another machine or by another version
 
 
 @attrs.frozen(kw_only=True, repr=False)

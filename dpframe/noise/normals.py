@@ -124,7 +124,7 @@ class Normals:
 
 def _near(cells: Integers, places: Words, bits: int) -> npt.NDArray[Any]:
     """Integers within 1 of 2^bits·z, from the cell and the first bits of w; see the top of the module."""
-    shift = bits - CELL_BITS
+    shift = max(bits - CELL_BITS, -62)  # fewer bits still would give 0 too
     if shift <= 0:  # |2^bits·z − cell·2^shift| ≤ 2^shift/2, and rounding adds 1/2
         return np.asarray((cells + (1 << -shift >> 1)) >> -shift)
     m: npt.NDArray[Any] = cells

@@ -69,7 +69,7 @@ def checked_shapes(plan: Plan) -> dict[str, Shape | None]:
 
 def _check_lengths(rows: Rows, shapes: Mapping[str, Shape | None]) -> None:
     """Raise PlanError where a step that releases a center or scales gives another number of them than coordinates."""
-    for part, name in rows.released.items():
+    for part, name in rows.awaited.items():
         shape = shapes.get(name)
         if part != "norm" and shape is not None and rows.dim is not None and shape not in ((rows.dim,), (None,)):
             raise PlanError(

@@ -52,7 +52,7 @@ from dpframe.plan.toml import Place, Places, write
 from dpframe.spec.budget import Budget
 from dpframe.spec.columns import Category, Column
 from dpframe.spec.placement import Placement
-from dpframe.spec.refs import Ref
+from dpframe.spec.refs import Ref, parameters_of
 from dpframe.spec.rows import Rows
 from dpframe.spec.scenario import Scenario
 
@@ -144,12 +144,12 @@ def _step(step: Step) -> dict[str, Any]:
 def _fields(owner: Any, only: tuple[str, ...] | None = None) -> dict[str, Any]:
     """The fields of a value by the names that users type, without those that equal their defaults."""
     fields = {}
-    for field in attrs.fields(type(owner)):
+    for alias, field in parameters_of(type(owner)).items():
         value = getattr(owner, field.name)
         if only is not None and field.name not in only:
             continue
         if value is not None and not (field.default is not attrs.NOTHING and _same(value, field.default)):
-            fields[field.alias] = _plain(value)
+            fields[alias] = _plain(value)
     return fields
 
 

@@ -10,6 +10,7 @@ from dpframe import registry
 from dpframe.plan.file import FORMAT
 from dpframe.spec.budget import Budget
 from dpframe.spec.columns import Category, Column
+from dpframe.spec.refs import parameters_of
 from dpframe.spec.rows import NEIGHBORS, Rows
 from dpframe.spec.scenario import Scenario
 
@@ -56,7 +57,8 @@ def schema() -> dict[str, Any]:
 
 def _step(role: str, cls: Any) -> dict[str, Any]:
     described = _object(cls)
-    placed = {"type": "object", "properties": PLACEMENT, "additionalProperties": False}
+    parts = {**PLACEMENT, "center": {"type": "boolean"}}
+    placed = {"type": "object", "properties": parts, "additionalProperties": False}
     shares = {"weight": {"type": "number"}, "level": {"type": "number"}, "rows": placed} if role == "release" else {}
     return {
         "type": "object",
@@ -69,7 +71,7 @@ def _step(role: str, cls: Any) -> dict[str, Any]:
 
 def _object(cls: Any) -> dict[str, Any]:
     """The fields of a class by the names that users type, with a JSON type where the annotation is a simple one."""
-    fields = {field.alias: field for field in attrs.fields(cls)}
+    fields = parameters_of(cls)
     return {
         "type": "object",
         "properties": {alias: _type(field) for alias, field in fields.items()},

@@ -86,7 +86,8 @@ class Plan:
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The steps with recipes expanded."""
-        return tuple(part for step in self.declared for part in step.expanded(self.rows, self.budget, self.scenario))
+        public = self.rows, self.budget, self.scenario, self.accountant
+        return tuple(part for step in self.declared for part in step.expanded(*public))
 
     # -- checks -------------------------------------------------------------------------------------------------------
 
@@ -111,12 +112,12 @@ class Plan:
         Args:
             step: one of the steps.
         """
-        return self.rows.placed(step.rows)
+        return self.rows.seen_by(step.rows)
 
     @property
     def same_public_rows(self) -> bool:
         """Whether all steps see the same rows, with a public norm, center and scales: formulas for errors need it."""
-        return not self.rows.released and all(step.rows is None for step in self.steps)
+        return not self.rows.awaited and all(step.rows is None for step in self.steps)
 
     @property
     def releases(self) -> list[tuple[Step, Mechanism]]:

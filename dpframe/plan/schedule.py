@@ -57,7 +57,7 @@ def passes(plan: Plan) -> dict[str, int]:
     for step in plan.steps:
         after = max((known[name] for name in references(step.action)), default=0)
         if isinstance(step.action, Mechanism):
-            rows = plan.rows.placed(step.rows)
+            rows = plan.rows.seen_by(step.rows)
             needed = [known[name] for statistic in step.action.reads() for name in needs(statistic, rows)]
             after = max(after, 1 + max(needed, default=0))
         known[step.name] = after
@@ -82,7 +82,7 @@ def inputs_of(step: Step, rows: Rows) -> tuple[str, ...]:
         rows: the promise of the plan.
     """
     reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
-    own = rows.placed(step.rows)
+    own = rows.seen_by(step.rows)
     needed = (*references(step.action), *(name for statistic in reads for name in needs(statistic, own)))
     return tuple(dict.fromkeys(needed))
 
@@ -95,7 +95,7 @@ def needed_of(rows: Rows, statistic: Statistic) -> dict[str, str]:
         statistic: the statistic.
     """
     parts = {"mapped": (), "placed": ("about", "scale"), "clipped": ("about", "scale", "norm")}[statistic.sees]
-    return {part: step for part, step in rows.released.items() if part in parts}
+    return {part: step for part, step in rows.awaited.items() if part in parts}
 
 
 def statistics_of(step: Step, rows: Rows, values: Mapping[str, Kind]) -> tuple[tuple[Statistic, Statistic], ...]:
@@ -110,4 +110,4 @@ def statistics_of(step: Step, rows: Rows, values: Mapping[str, Kind]) -> tuple[t
     """
     reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
     resolved = (resolve(statistic, values) for statistic in reads)
-    return tuple((statistic, under(statistic, rows.placed(step.rows), rows, values)) for statistic in resolved)
+    return tuple((statistic, under(statistic, rows.seen_by(step.rows), rows, values)) for statistic in resolved)

@@ -14,7 +14,7 @@ from dpframe.interfaces import Mechanism, PostProcessor, Recipe
 from dpframe.kinds import Axes, Kind, titles
 from dpframe.spec import placement
 from dpframe.spec.placement import Placement, as_placement
-from dpframe.spec.refs import input_kinds
+from dpframe.spec.refs import input_kinds, parameters_of
 
 if TYPE_CHECKING:
     from dpframe.spec.budget import Budget
@@ -35,7 +35,7 @@ def _check_placement(owner: Step, attribute: attrs.Attribute[Any], value: Any) -
     if value is None:
         return
     if not isinstance(value, Placement):
-        raise validators.refuse(owner, "rows", "a dictionary of about, scale and norm", value)
+        raise validators.refuse(owner, "rows", "a dictionary of about, scale, norm and center", value)
     if not isinstance(owner.action, Mechanism):
         raise PlanError(f"step {owner.name!r}: only a release of one round sees rows; leave rows= out.")
 
@@ -49,7 +49,8 @@ class Step:
         action: the mechanism, recipe or post-processor.
         weight: a release without a fixed level runs at level weight · t, with one t solved for the whole plan.
         level: a fixed level instead, in the mechanism's unit.
-        rows: the center, scales and norm of the rows that a release sees, where they are not those of the plan.
+        rows: the center, scales, norm and constant coordinate of the rows that a release sees, where they are not those
+            of the plan.
     """
 
     name: str = attrs.field(validator=validators.identifier)
@@ -70,22 +71,23 @@ class Step:
         shown = {name: each for name, each in fields.items() if each is not None or name != "rows"}
         return f"Step({', '.join(f'{name}={each!r}' for name, each in shown.items())})"
 
-    def expanded(self, rows: Rows, budget: Budget, scenario: Scenario | None) -> tuple[Step, ...]:
+    def expanded(self, rows: Rows, budget: Budget, scenario: Scenario | None, accountant: str) -> tuple[Step, ...]:
         """The steps that a recipe expands to; any other step as it is.
 
         Args:
             rows: the promise of the plan.
             budget: its budget.
             scenario: its assumed data, from which a recipe may choose its free parameters.
+            accountant: the name of its accountant.
         """
         if not isinstance(self.action, Recipe):
             return (self,)
         if self.level is not None:
             raise PlanError(f"step {self.name!r}: a recipe of several releases takes weight=, not level=.")
         with self.naming():
-            settled = self.action.settled(rows, budget, scenario)
+            settled = self.action.settled(rows, budget, scenario, accountant)
         inner = settled.steps(self.name, self.weight)
-        return tuple(part for step in inner for part in step.expanded(rows, budget, scenario))
+        return tuple(part for step in inner for part in step.expanded(rows, budget, scenario, accountant))
 
     def with_released(self, values: Mapping[str, Kind], axes: Axes | None) -> Step:
         """The same step with the parts of its rows that are among the values.
@@ -131,8 +133,8 @@ def release(
         mechanism: the name of an installed mechanism or recipe, such as "gaussian".
         weight: its share: releases without a fixed level run at level weight · t, with one t solved from the budget.
         level: a fixed level instead of a share, in the mechanism's unit.
-        rows: what this step sees instead of the plan's rows: ``about=``, ``scale=`` and ``norm=`` of `dp.Rows`, such as
-            ``{"about": dp.ref("center"), "norm": dp.ref("radius")}``.
+        rows: what this step sees instead of the plan's rows: ``about=``, ``scale=``, ``norm=`` and ``center=`` of
+            `dp.Rows`, such as ``{"about": dp.ref("center"), "norm": dp.ref("radius")}``.
         parameters: the parameters of the mechanism.
     """
     return made("release", name, mechanism, parameters, weight=weight, level=level, rows=rows)
@@ -189,7 +191,7 @@ def made(role: str, name: str, action: str, parameters: Mapping[str, Any], **sha
 
 
 def _build(cls: type[A], step: str, parameters: Mapping[str, Any]) -> A:
-    fields = {field.alias: field for field in attrs.fields(cls)}  # type: ignore[arg-type]
+    fields = parameters_of(cls)
     required = [alias for alias, field in fields.items() if field.default is attrs.NOTHING]
     problems = []
     if unknown := sorted(set(parameters) - set(fields)):

@@ -7,6 +7,7 @@ below one is replaced by one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -15,7 +16,7 @@ import numpy as np
 from dpframe.interfaces import PostProcessor
 from dpframe.kinds import AugmentedMoment, AugmentedSum, Covariance, Mean, Scalar, Scales, SymmetricMatrix
 from dpframe.lattice import FloatArray
-from dpframe.spec.refs import Shape, input
+from dpframe.spec.refs import Shape, input, noise_of
 from dpframe.spec.rows import Rows
 
 
@@ -79,10 +80,16 @@ class CovarianceOf(PostProcessor):
     gives = Covariance
 
     of: Any = input(AugmentedMoment)
+    of_noise: Any = noise_of("of")
 
     def apply(self) -> Covariance:
         count, mean = count_and_mean(self.of)
         return Covariance(self.of.array[:-1, :-1] / count - np.outer(mean, mean), axes=self.of.axes)
+
+    def result_noise(self) -> Mapping[str, float]:
+        """That of the moment, divided by the count; the noise of the mean is left out."""
+        count = count_and_mean(self.of)[0]
+        return {name: deviation / count for name, deviation in self.of_noise.items()}
 
 
 @attrs.frozen(kw_only=True)

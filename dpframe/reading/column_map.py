@@ -156,7 +156,7 @@ class ColumnMap:
         Without a norm in the promise, each column contributes at most 1 to the squared length, so they are unless a
         row is lost.
         """
-        return complete and self.rows.norm is None and not self.rows.is_placed
+        return complete and self.rows.norm is None and not self.rows.is_moved
 
     def _rounders(self, cells: Sequence[NDArray[Any]], kernels: Any) -> list[tuple[slice, Rounder]]:
         """The rounders of a block, each with its coordinates."""

@@ -34,7 +34,7 @@ def pairs_per_carry(rows: Rows) -> int:
     A carry leaves at most 16 bits in the sum. Without a norm or a center, no coordinate of a column exceeds 1 and no
     row is too long. Wide rows are left to BLAS, which uses all cores for a block.
     """
-    if rows.norm is not None or rows.is_placed or rows.width >= lattice.TILE:
+    if rows.norm is not None or rows.is_moved or rows.width >= lattice.TILE:
         return 0
     most = round(lattice.steps_per_unit(rows.known_dim, rows.length))
     pairs = (2**31 - 2**16) // (2 * most * most)

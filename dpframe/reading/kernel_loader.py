@@ -42,7 +42,7 @@ def kernel_kind(rows: Rows) -> KernelKind | None:
     """
     if isinstance(rows.norm, Ref):
         return None  # the norm is not known yet
-    if (rows.norm is not None or rows.is_placed) and LEAST_DIM <= rows.width < lattice.TILE:
+    if (rows.norm is not None or rows.is_moved) and LEAST_DIM <= rows.width < lattice.TILE:
         return KernelKind.ROWS if rows.columns is None else KernelKind.NORMED_COLUMNS
     if rows.columns is None:
         return None

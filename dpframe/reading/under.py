@@ -67,7 +67,7 @@ def _visible(own: Rows, rows: Rows, statistic: Statistic) -> Rows:
     if statistic.sees == "clipped":
         return own
     if own.columns is None:
-        return rows  # arrays have a norm only, which counts for clipped rows
+        return rows if own.awaited else own  # what sees arrays before their norm is released does not use it
     if statistic.sees == "mapped":
         return own.unplaced
     return rows if own == rows else attrs.evolve(own, norm=None)

@@ -1,10 +1,11 @@
 """What becomes of the steps of a run after the charge, which stands whatever fails.
 
 What was paid for is not lost with it. The words of a derivation are a function of released values, so they are shown,
-and the other steps go on. A mechanism that fails tells nothing but its type, and nothing more is read or drawn: *that*
-it fails may depend on the data, and so may every further attempt. The values released before it are returned all the
-same. They are some of the outputs whose losses were charged, so together with the fact of the failure, which is told
-anyway, they reveal nothing more than the complete run and that fact would.
+and the other steps go on. Of a mechanism that fails, the error has the type of what it raised and nothing else, and
+nothing more is read or drawn: *that* it fails may depend on the data, and so may every further attempt. The values
+released before it are returned all the same. They are some of the outputs whose losses were charged, so together with
+the fact of the failure they reveal nothing more than the complete run and that fact would. The result, which may be
+published, says no more than that fact, and that the guarantee does not cover it.
 """
 
 from __future__ import annotations
@@ -26,13 +27,15 @@ from dpframe.sources.opened import is_panic
 
 T = TypeVar("T")
 
+NOT_COVERED = "failed. That it did may depend on the data, which the guarantee does not cover."
+
 
 @attrs.frozen(kw_only=True)
 class Failure:
     """Why a step has no value.
 
     Args:
-        words: what may be said about it.
+        words: what the error says about it.
         derivation: whether a derivation failed, rather than the reading or the draw of a release.
         cause: the original exception, in a run that is seeded for a test.
         raised: the error of a sampler that reached its limit, which has words of its own.
@@ -79,33 +82,33 @@ class Attempt:
         return lacks is None
 
     def guarded(
-        self, step: str, random: Random, work: Callable[[], T], *, derivation: bool, may_exit: bool = False
+        self, step: str, random: Random, work: Callable[[], T], *, derivation: bool, reading: bool = False
     ) -> T | None:
         """The result of work for a step; None where it fails, with as much of the reason as may be told.
 
         Neither the original exception nor its frames, which may hold data, are kept, unless the run is seeded for a
-        test. Of reading and of mechanisms, only the messages of DataError, WrongKind and SamplingError are repeated.
+        test. Of reading, the messages of DataError and WrongKind are repeated; of mechanisms, those of WrongKind and
+        SamplingError.
 
         Args:
             step: the name of the step.
             random: the randomness of the run.
             work: what is to be done.
             derivation: whether it sees released values only.
-            may_exit: whether a SystemExit ends the process, as it may from a source of the user; that of a plugin is a
-                failure of its step.
+            reading: whether the data is read. Then a SystemExit ends the process, as it may from a source of the user;
+                that of a plugin is a failure of its step.
         """
         raised: SamplingError | None = None
         try:
             return work()
         except BaseException as error:
-            ours = isinstance(error, Exception) or is_panic(error) or (isinstance(error, SystemExit) and not may_exit)
+            ours = isinstance(error, Exception) or is_panic(error) or (isinstance(error, SystemExit) and not reading)
             if not ours:
                 raise
-            telling = isinstance(error, DataError | WrongKind)
-            if derivation and not telling:
-                words = f": {_sentence(described(error))}"
+            if isinstance(error, WrongKind) or (reading and isinstance(error, DataError)):
+                words = f": {_sentence(str(error))}"
             else:
-                words = f": {_sentence(str(error))}" if telling else f" ({type(error).__name__})."
+                words = f": {_sentence(described(error))}" if derivation else f" ({type(error).__name__})."
             cause = None if random.private else error
             if isinstance(error, SamplingError) and not derivation:
                 raised = error
@@ -115,8 +118,11 @@ class Attempt:
         return None
 
     def explained(self) -> dict[str, str]:
-        """Why steps have no value, in words, by step."""
-        failed = {name: f"failed{failure.words}" for name, failure in self.failures.items()}
+        """Why steps have no value, in words that may be published, by step."""
+        failed = {
+            name: f"failed{failure.words}" if failure.derivation else NOT_COVERED
+            for name, failure in self.failures.items()
+        }
         return failed | {name: f"not computed, since {lacks!r} failed." for name, lacks in self.lacking.items()}
 
     def error(self, plan: Plan) -> ReleaseFailed | None:

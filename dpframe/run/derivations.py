@@ -7,13 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from dpframe.errors import PlanError, described
-from dpframe.interfaces import Mechanism, PostProcessor
+from dpframe.interfaces import Mechanism
 from dpframe.kinds import Kind
 from dpframe.plan import Plan
 from dpframe.plan.steps import Step
 from dpframe.reading.process_state import one_blas_thread, warnings_silenced
 from dpframe.run.made_up import CONSTANT, IMAGINED, Imagined, made_up
-from dpframe.spec.refs import references, resolve
+from dpframe.run.noise_law import with_inputs
+from dpframe.spec.refs import references
 
 LARGEST = 128
 """Derivations are tried for rows of at most this many coordinates, where that takes little time."""
@@ -31,10 +32,8 @@ def derived(plan: Plan, step: Step, values: Mapping[str, Kind]) -> Kind:
         step: the derivation.
         values: the results so far, by step.
     """
-    action = resolve(step.action, values)
-    assert isinstance(action, PostProcessor)
     with np.errstate(all="ignore"):  # whether NumPy warns or raises would depend on the values
-        return of_its_kind(plan, step, action.apply())
+        return of_its_kind(plan, step, with_inputs(plan, step, values).apply())
 
 
 def of_its_kind(plan: Plan, step: Step, value: Kind) -> Kind:
@@ -97,7 +96,7 @@ def _released(plan: Plan, step: Step, imagined: Imagined) -> Kind | None:
     """A made-up release."""
     assert isinstance(step.action, Mechanism)
     rows = plan.rows_of(step)
-    known = not rows.released
+    known = not rows.awaited
     return made_up(
         plan.kinds[step.name],
         plan.shapes[step.name],

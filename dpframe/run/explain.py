@@ -158,7 +158,7 @@ def explain(
     plan = plan if known is None else plan.bind(known)
     if assumed is not None and assumed.dim != plan.rows.dim:
         raise PlanError(f"the scenario has {assumed.dim} coordinates, but the rows have {plan.rows.dim}.")
-    if assumed is not None and assumed.eigenvalues is not None:
+    if assumed is not None and (assumed.eigenvalues is not None or assumed.model is not None):
         plan.check_forecast(assumed.dim)
     with reporting(progress) as reporter:
         oracles = _oracles(plan, assumed, simulations, reporter)
@@ -184,7 +184,8 @@ def _oracles(plan: Plan, scenario: Scenario | None, simulations: int, reporter: 
 
 
 def _bounds(oracles: list[BoundOracle], plan: Plan, step: str, scenario: Scenario | None) -> tuple[Bound, ...]:
-    if scenario is None or scenario.eigenvalues is None:
+    if scenario is None:
         return ()
+    usable = [oracle for oracle in oracles if oracle.simulates or scenario.eigenvalues is not None]
     with computable():
-        return tuple(bound for oracle in oracles for bound in oracle.bounds(plan, step, scenario))
+        return tuple(bound for oracle in usable for bound in oracle.bounds(plan, step, scenario))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -39,6 +40,7 @@ class Progress(str):
         total_partitions: partitions of the collection.
         releases: releases simulated so far, on synthetic data.
         total_releases: releases to simulate.
+        seconds_left: how long a comparison will take from now on, as estimated from trials on synthetic data.
     """
 
     phase: str
@@ -49,6 +51,7 @@ class Progress(str):
     total_partitions: int | None
     releases: int | None
     total_releases: int | None
+    seconds_left: float | None
 
     def __new__(
         cls,
@@ -61,6 +64,7 @@ class Progress(str):
         total_partitions: int | None = None,
         releases: int | None = None,
         total_releases: int | None = None,
+        seconds_left: float | None = None,
     ) -> Progress:
         amounts = []
         if bytes is not None and total_bytes is not None:
@@ -71,10 +75,13 @@ class Progress(str):
             amounts.append(f"{partitions:,} of {total_partitions:,} partitions")
         if releases is not None and total_releases is not None:
             amounts.append(f"{releases:,} of {total_releases:,} releases")
+        if seconds_left is not None:
+            amounts.append(f"about {duration(seconds_left)} left")
         event = super().__new__(cls, ": ".join(filter(None, [phase, ", ".join(amounts)])))
         event.phase, event.bytes, event.total_bytes, event.rows = phase, bytes, total_bytes, rows
         event.partitions, event.total_partitions = partitions, total_partitions
         event.releases, event.total_releases = releases, total_releases
+        event.seconds_left = seconds_left
         return event
 
     @property
@@ -102,6 +109,18 @@ def byte_size(count: int) -> str:
     return f"{value:.3g} {units[0]}"
 
 
+def duration(seconds: float) -> str:
+    """A time with its unit, rounded up.
+
+    >>> duration(0.3), duration(75), duration(10_000)
+    ('1 s', '2 min', '3 h')
+    """
+    for size, unit in ((3600.0, "h"), (60.0, "min")):
+        if seconds > size:
+            return f"{math.ceil(seconds / size)} {unit}"
+    return f"{max(math.ceil(seconds), 1)} s"
+
+
 Listener = Callable[[Progress], Any]
 
 
@@ -119,15 +138,18 @@ class ProgressReporter:
     _phase: str = attrs.field(init=False, default="")
     _reported_at: float = attrs.field(init=False, default=0.0)
     _percent: int = attrs.field(init=False, default=0)
+    _ends_at: float | None = attrs.field(init=False, default=None)
 
-    def begin(self, phase: str) -> None:
+    def begin(self, phase: str, *, seconds_left: float | None = None) -> None:
         """Report that a phase begins.
 
         Args:
             phase: what is being done.
+            seconds_left: how long this phase and all that follow are expected to take.
         """
         self._phase, self._percent = phase, 0
-        self._report(Progress(phase))
+        self._ends_at = None if seconds_left is None else time.monotonic() + seconds_left
+        self._report(Progress(phase, seconds_left=seconds_left))
 
     def reading(self, source: Source, blocks: Iterable[T], *, count_rows: bool) -> Iterator[T]:
         """Yield the blocks of a source and report how much of it was read.
@@ -172,7 +194,8 @@ class ProgressReporter:
             total: all releases.
         """
         if self._is_due or (self.active and done == total):
-            self._report(Progress(self._phase, releases=done, total_releases=total))
+            left = None if self._ends_at is None else max(self._ends_at - time.monotonic(), 0.0)
+            self._report(Progress(self._phase, releases=done, total_releases=total, seconds_left=left))
 
     @property
     def active(self) -> bool:

@@ -32,7 +32,7 @@ def render_explanation(explanation: Explanation) -> RenderableType:
 
     parts: list[RenderableType] = [*_warned(explanation.statement.caveat)]
     parts += _promise(explanation.statement, "What this plan promises")
-    parts += _steps(explanation.statement)
+    parts += _steps(explanation.statement, "stated once dim and norm are known")
     parts += _forecasts(explanation)
     return Group(*parts)
 
@@ -50,7 +50,9 @@ def render_result(result: Result) -> RenderableType:
         parts += [Text(f"Warning: {warning}", style="bold yellow"), Text()]
     if result.charge is not None:
         parts += _charged(result.charge)
-    parts += [*_promise(result.statement, "What was promised"), *_steps(result.statement)]
+    parts += [*_promise(result.statement, "What was promised"), *_steps(result.statement, "not stated")]
+    if result.choices:
+        parts += [heading("Chosen from released values"), pairs(result.choices), Text()]
     for record in result.records.values():
         parts += _value(record)
     if result.failed:
@@ -111,25 +113,26 @@ def _others(statement: Statement) -> str:
     return "".join(f"; {name} says {format_up(epsilon, statement.budget.epsilon)}" for name, epsilon in others.items())
 
 
-def _steps(statement: Statement) -> list[RenderableType]:
+def _steps(statement: Statement, unknown: str) -> list[RenderableType]:
+    """The steps in tables, with words for noise that is not known."""
     from rich.text import Text
 
     releases = [line for line in statement.lines if line.is_release]
     derived = [line for line in statement.lines if not line.is_release]
-    cells = [_release_cells(line, statement.budget.epsilon) for line in releases]
+    cells = [_release_cells(line, statement.budget.epsilon, unknown) for line in releases]
     parts = [heading("Releases, which cost budget"), table(cells), Text()]
     if derived:
         parts += [heading("Derived from them, free"), table([_derived_cells(line) for line in derived]), Text()]
     return parts
 
 
-def _release_cells(line: Line, budget: float) -> dict[str, str]:
+def _release_cells(line: Line, budget: float, unknown: str) -> dict[str, str]:
     noise = ", ".join(f"{part} {scale:.4g}" for part, scale in line.noise.items())
     modeled = ", model" if NOT_WORST_CASE in line.guarantee else ""
     return {
         "step": line.name,
         "mechanism": _call(line),
-        "noise (units of the result)": noise or "stated once dim and norm are known",
+        "noise (units of the result)": noise or unknown,
         "loss": ", ".join(line.losses),
         "ε alone": format_up(line.epsilon_alone or 0.0, budget) + modeled,
         "ε so far": format_up(line.epsilon_so_far or 0.0, budget),
@@ -162,7 +165,8 @@ def _forecasts(explanation: Explanation) -> list[RenderableType]:
     forecasts = {step: bounds for step, bounds in explanation.forecasts.items() if bounds}
     if scenario is None or not forecasts:
         return []
-    title = f"Error to expect, for the {scenario.source} spectrum ({_clipping(scenario, forecasts)})"
+    data = "table" if scenario.model == "table" else "spectrum"
+    title = f"Error to expect, for the {scenario.source} {data} ({_clipping(scenario, forecasts)})"
     cells = [_error_cells(step, bounds, explanation.tightest(step)) for step, bounds in forecasts.items()]
     if not any(row["does not hold"] for row in cells):
         cells = [{label: text for label, text in row.items() if label != "does not hold"} for row in cells]

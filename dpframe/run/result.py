@@ -74,6 +74,7 @@ class Charge(Exportable):
         remaining: the largest budget, at the same delta, of a plan that would still fit.
         caveat: a warning where some runs rest on a model of the data, which none of these figures includes; else empty.
         slack: the numerical slack of all runs in delta, which none of these figures includes either.
+        signature: of an outcome that was not recorded: with it, ``ledger.record(result)`` can do so later. Else empty.
         notices: what else is to be known: that the same plan was run before, or that the outcome was not recorded.
     """
 
@@ -86,12 +87,13 @@ class Charge(Exportable):
     remaining: Budget
     caveat: str = ""
     slack: float = 0.0
+    signature: str = ""
     notices: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The charge as plain data."""
-        content = attrs.asdict(self)
-        return content if self.notices else {field: value for field, value in content.items() if field != "notices"}
+        rare = ("signature", "notices")
+        return {field: value for field, value in attrs.asdict(self).items() if value or field not in rare}
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -110,6 +112,7 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
         warnings: what in the released values cannot be told from zero, in sentences; see
             :mod:`dpframe.run.within_noise`. They depend on released values only.
         failed: why steps have no value, in words, by step; empty for a complete run.
+        choices: what steps chose from released values, and why, in sentences, by step.
     """
 
     statement: Statement
@@ -119,6 +122,7 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
     charge: Charge | None = None
     warnings: tuple[str, ...] = ()
     failed: dict[str, str] = attrs.field(factory=dict)
+    choices: dict[str, str] = attrs.field(factory=dict)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.record(name).value.array
@@ -179,6 +183,7 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
             "versions": self.versions,
             "charge": None if self.charge is None else self.charge.to_dict(),
             **({"failed": self.failed} if self.failed else {}),
+            **({"choices": self.choices} if self.choices else {}),
             "results": self._values(),
         }
 

@@ -31,6 +31,7 @@ from dpframe.reading.totals import accumulate
 from dpframe.run.attempt import Attempt
 from dpframe.run.derivations import WrongKind, derived, of_its_kind, rehearse
 from dpframe.run.memory import check_memory
+from dpframe.run.noise_law import with_inputs
 from dpframe.run.progress import SILENT, Listener, ProgressReporter, reporting
 from dpframe.run.result import Charge, Record, Result
 from dpframe.run.statement import Line, Statement, statement
@@ -91,12 +92,16 @@ def _run(
     charge = None if account is None else account.reserve(plan, stated)
     # From here on the plan is charged: `plan.spent` is spent whatever happens.
     attempt = Attempt()
-    made = partial(_result, plan, stated, attempt, charge, private=random.private)
-    with _kept(made):
+
+    def so_far() -> Result:
+        result = _result(plan, stated, attempt, charge, private=random.private)
+        return result if account is None else account.signed(result)
+
+    with _kept(so_far):
         draw_and_derive(plan, source, random, reporter, attempt)
-    result, error = made(), attempt.error(plan)
+    result, error = so_far(), attempt.error(plan)
     with _kept(lambda: result):
-        if account is not None and charge is not None:
+        if account is not None and (charge := result.charge) is not None:
             outcome = partial(account.released, charge, result)
             if error is not None:
                 outcome = partial(account.failed, charge, error.step, result if result else None)
@@ -137,6 +142,7 @@ def _result(plan: Plan, stated: Statement, attempt: Attempt, charge: Charge | No
         charge=charge,
         warnings=_warnings(plan, records),
         failed=failed,
+        choices=_choices(plan, attempt.values),
     )
 
 
@@ -161,9 +167,20 @@ def _warnings(plan: Plan, records: Mapping[str, Record]) -> tuple[str, ...]:
     return ()
 
 
+def _choices(plan: Plan, values: Mapping[str, Kind]) -> dict[str, str]:
+    """What steps chose from released values; a step that cannot say it is left out, since all values are charged."""
+    choices = {}
+    for step in plan.steps:
+        if isinstance(step.action, PostProcessor) and step.name in values:
+            with suppress(Exception):
+                if words := with_inputs(plan, step, values).choice():
+                    choices[step.name] = words
+    return choices
+
+
 def _with_guarantee_of(planned: Line, scaled: Line) -> Line:
-    """The line with its noise scales; its references and its guarantee, which may rest on them, are as planned."""
-    return attrs.evolve(scaled, guarantee=planned.guarantee, of=planned.of)
+    """The line with its noise scales; its references, parameters and guarantee are as planned."""
+    return attrs.evolve(scaled, guarantee=planned.guarantee, of=planned.of, parameters=planned.parameters)
 
 
 def _account(ledger: Any, dataset: str | None, note: str | None, insecure_seed: int | None) -> Account:
@@ -209,7 +226,7 @@ def draw_and_derive(
         possible = Pass(due.number, tuple(step for step in due.steps if attempt.is_possible(plan, step)))
         drawn = [step.name for step in possible.steps if isinstance(step.action, Mechanism)]
         reading = partial(read, plan, source, possible, attempt.values, reporter)
-        data = attempt.guarded(drawn[0], random, reading, derivation=False, may_exit=True) if drawn else None
+        data = attempt.guarded(drawn[0], random, reading, derivation=False, reading=True) if drawn else None
         for step in possible.steps:
             if attempt.is_possible(plan, step):
                 reporter.begin(_phase(step))

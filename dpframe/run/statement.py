@@ -19,7 +19,7 @@ from dpframe.rounding import format_given, format_up
 from dpframe.run import wording
 from dpframe.spec import placement
 from dpframe.spec.budget import NOT_WORST_CASE, Budget, ModelBudget
-from dpframe.spec.refs import Ref, references
+from dpframe.spec.refs import Ref, parameters_of, references
 from dpframe.spec.rows import Rows
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
 
 
 def _noise(rows: Rows, mechanism: Mechanism, level: float) -> dict[str, float]:
-    known = rows.dim is not None and not rows.released
+    known = rows.dim is not None and not rows.awaited
     scales = mechanism.noise(rows, level) if known else {}
     return {part: scale for part, scale in scales.items() if math.isfinite(scale)}  # others cannot be written down
 
@@ -215,11 +215,11 @@ def _noise(rows: Rows, mechanism: Mechanism, level: float) -> dict[str, float]:
 def _parameters(step: Step) -> dict[str, str]:
     shown = {}
     action: Any = step.action
-    for field in attrs.fields(type(action)):
+    for alias, field in parameters_of(type(action)).items():
         value = getattr(action, field.name)
         if value is None or value == field.default or isinstance(value, Ref):
             continue  # `Line.of` lists the references
-        shown[field.alias] = value.title if isinstance(value, Kind) else str(value)
+        shown[alias] = value.title if isinstance(value, Kind) else str(value)
     for part, value in ({} if step.rows is None else step.rows.given).items():
         shown[f"rows.{part}"] = f"what {value.name!r} releases" if isinstance(value, Ref) else str(value)
     return shown

@@ -85,7 +85,7 @@ def _moment(step: str, moment: FloatArray, diagonal: float, rows: Rows) -> list[
         own = squares[column.places]
         if own.sum() <= DEVIATIONS * diagonal * math.sqrt(len(own)):
             flat.append(column.name)
-    about = "center" if rows.is_placed else "middle of the range"
+    about = "center" if rows.about is not None else "middle of the range"
     return _constant(step, f"sum of squares about the {about}", flat)
 
 

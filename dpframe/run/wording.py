@@ -43,7 +43,7 @@ def row_map(rows: Rows) -> str:
     """How rows are mapped before anything is computed from them."""
     cells = "" if rows.columns is None else "cells clipped to public ranges and mapped to [-1, 1]; "
     centered = "; a constant coordinate is added, so that results can be centered" if rows.center else ""
-    released = rows.released
+    released = rows.awaited
     about = "" if rows.about is None else f"taken about {_point(released, 'about', 'a public center')}; "
     scale = "" if rows.scale is None else f"divided by {_point(released, 'scale', 'public scales')}; "
     if "norm" in released:

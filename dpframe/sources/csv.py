@@ -28,7 +28,7 @@ CSV_CELLS = 1 << 15  # Python strings held at a time
 LONGEST_LINE = 1 << 20  # characters of a first line that is tried
 TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 EXCHANGED = str.maketrans(".,", ",.")  # a point in a number with a decimal comma makes it no number
-SEPARATORS, ENCODINGS = (",", ";", "\t", "|"), ("utf-8", "utf-16-le", "utf-16-be", "cp1252")
+TRIED_SEPARATORS, TRIED_ENCODINGS = (",", ";", "\t", "|"), ("utf-8", "utf-16-le", "utf-16-be", "cp1252")
 """What a header line is tried with, for advice."""
 
 
@@ -44,7 +44,13 @@ def open_csv(file: CSVFile, columns: Declared, size: int) -> Opened:
     """
     file = attrs.evolve(file, path=file.path.absolute())
     stamp = Stamp.of(file.path)
-    header = attempt(partial(_header, file), f"{file.path.name!r} cannot be read as CSV")
+    with long_csv_cells():
+        header = attempt(partial(_first_line, file), f"{file.path.name!r} cannot be read as CSV")
+    if header is None:
+        raise DataError(
+            f"the first line of {file.path.name!r} has a quote that is not closed in it. The header is one line: close "
+            "the quote, or remove it."
+        )
     for column in columns:
         if header.count(column.name) != 1:
             raise DataError(
@@ -81,26 +87,27 @@ def _records(text: TextIO, separator: str) -> Iterator[list[str]]:
             return
 
 
-def _header(file: CSVFile) -> list[str]:
-    """The names of the columns: the first line is public, and nothing of the others is looked at."""
-    with long_csv_cells(), file.opened() as (text, _):
-        header = next(_records(text, file.separator))
-    return [header[0].removeprefix("\ufeff"), *header[1:]] if header else header
+def _first_line(file: CSVFile, longest: int = -1) -> list[str] | None:
+    """The cells of the first line, which is public; None if a quote is open at its end, so that cells would go on.
 
-
-def _first_line(file: CSVFile) -> list[str]:
-    """The cells of the first line, and not of a record that a quote in it may continue."""
+    Args:
+        file: the file.
+        longest: the number of characters of the line that are read; all by default.
+    """
     with file.opened() as (text, _):
-        line = text.readline(LONGEST_LINE).removeprefix("\ufeff")
-    return next(csv.reader([line], delimiter=file.separator), [])
+        line = _without_returns(text.readline(longest)).removeprefix("\ufeff")
+    reader = csv.reader([line, ""], delimiter=file.separator)
+    header = next(reader, [])
+    return header if reader.line_num < 2 else None
 
 
 def _advice(file: CSVFile, columns: Declared) -> str:
     """How the first line would name all columns, if there is a way. It is not shown: without a header it is a row."""
-    for encoding, separator in product((file.encoding, *ENCODINGS), (file.separator, *SEPARATORS)):
+    for encoding, separator in product((file.encoding, *TRIED_ENCODINGS), (file.separator, *TRIED_SEPARATORS)):
         decimal = file.decimal if file.decimal != separator else "."
         with suppress(Exception):  # what the file is, if it is not that
-            header = _first_line(CSVFile(file.path, separator=separator, decimal=decimal, encoding=encoding))
+            written = CSVFile(file.path, separator=separator, decimal=decimal, encoding=encoding)
+            header = _first_line(written, LONGEST_LINE) or []
             if all(header.count(column.name) == 1 for column in columns):
                 return f"It does if it is read with {_options(file, separator, encoding)}."
     return (

@@ -1,7 +1,7 @@
 """Parquet files, directories of them, and Arrow datasets.
 
-Messages number the files of a directory or a dataset, in the order of their paths or of ``dataset.files``, and do not
-name them: if there is one file for each person, say, names are cells.
+Messages neither name nor count the files of a directory or a dataset: if there is one file for each person, say, names
+are cells, and their number is that of the rows.
 """
 
 from __future__ import annotations
@@ -48,8 +48,7 @@ def _stamped(path: Path) -> dict[Path, Stamp]:
     files = sorted(_files_of(path, directory, set()))
     if not files:
         raise DataError(f"{directory} holds no Parquet files.")
-    names = (f"file {number} of {len(files)} in {directory}, sorted by path," for number, _ in enumerate(files, 1))
-    return {file.absolute(): Stamp.of(file, name) for file, name in zip(files, names, strict=True)}
+    return {file.absolute(): Stamp.of(file, f"one of the files in {directory}") for file in files}
 
 
 def _files_of(path: Path, directory: str, seen: set[tuple[int, int]]) -> Iterator[Path]:
@@ -104,9 +103,9 @@ def open_dataset(dataset: Any, columns: Declared, size: int) -> Opened:
     fragments = attempt(lambda: list(dataset.get_fragments()), why)
     if not fragments:
         check_schema(dataset.schema, columns, "the dataset")
-    parts = [f"part {number} of {len(fragments)} of the dataset" for number, _ in enumerate(fragments, 1)]
-    stamps = [_stamp(fragment, part) for fragment, part in zip(fragments, parts, strict=True)]
-    for fragment, part in zip(fragments, parts, strict=True):
+    part = "one of the parts of the dataset"
+    stamps = [_stamp(fragment, part) for fragment in fragments]
+    for fragment in fragments:
         if getattr(getattr(fragment, "format", None), "default_extname", "") in ("csv", "json"):
             raise DataError(f"{part} is text, whose types Arrow guesses from its cells; pass the path of a CSV file.")
         schema = attempt(partial(getattr, fragment, "physical_schema"), f"the schema of {part} cannot be read")
@@ -114,7 +113,7 @@ def open_dataset(dataset: Any, columns: Declared, size: int) -> Opened:
     names = [column.name for column in columns]
 
     def batches(meter: Meter) -> Iterator[Any]:
-        for fragment, stamp, part in zip(fragments, stamps, parts, strict=True):
+        for fragment, stamp in zip(fragments, stamps, strict=True):
             with nullcontext() if stamp is None else stamp.unchanged():
                 if hasattr(fragment, "row_groups"):
                     groups = [group.id for group in fragment.row_groups]

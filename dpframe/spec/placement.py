@@ -65,7 +65,8 @@ def released(owner: Any, values: Mapping[str, Kind], axes: Axes | None) -> dict[
     Args:
         owner: what refers to steps.
         values: the results so far, by step.
-        axes: the coordinates of mapped rows. A mean in other coordinates of the same columns is mapped to these.
+        axes: the coordinates of mapped rows. A mean, or scales, in other coordinates of the same columns are mapped to
+            these.
     """
     limits = {"about": (-1.0, 1.0), "scale": (1 / SCALE_LIMIT, SCALE_LIMIT), "norm": (1 / NORM_LIMIT, NORM_LIMIT)}
     parts: dict[str, Any] = {}
@@ -73,24 +74,25 @@ def released(owner: Any, values: Mapping[str, Kind], axes: Axes | None) -> dict[
         if step not in values:
             continue
         array = values[step].array.real
-        if name == "about" and axes is not None:
-            array = _in_coordinates(array, values[step].axes, axes, step)
+        if name != "norm" and axes is not None:
+            array = _in_coordinates(name, array, values[step].axes, axes, step)
         found = np.clip(array, *limits[name]).tolist()
         parts[name] = found if name == "norm" else tuple(found)
     return parts
 
 
-def _in_coordinates(mean: Any, own: Axes | None, axes: Axes, step: str) -> Any:
-    """A mean in coordinates of its own, in those of mapped rows."""
+def _in_coordinates(name: str, array: Any, own: Axes | None, axes: Axes, step: str) -> Any:
+    """A mean or scales in coordinates of their own, in those of mapped rows."""
     if own is None or own == axes:
-        return mean
+        return array
     if own.labels != axes.labels:
-        raise PlanError(f"the center of rows must be a mean of their columns, but {step!r} is one of others.")
+        raise PlanError(f"the {name} of rows must be of their own columns, but {step!r} is of others.")
+    shift = np.array(own.offset) - axes.offset if name == "about" else 0.0
     with np.errstate(all="ignore"):
-        return np.nan_to_num((np.array(own.offset) - axes.offset + own.scale * mean) / axes.scale)
+        return np.nan_to_num((shift + own.scale * array) / axes.scale)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class Placement:
     """The parts of the promise that one step replaces; None leaves a part as the plan has it.
 
@@ -98,11 +100,19 @@ class Placement:
         about: the center, in coordinates from -1 to 1; see :class:`dpframe.Rows`.
         scale: the scales.
         norm: the largest length of a row about the center, in scaled coordinates.
+        center: whether a constant coordinate is added; see :class:`dpframe.Rows`.
     """
 
     about: Numbers | Ref | None = attrs.field(default=None, converter=as_numbers)
     scale: Numbers | Ref | None = attrs.field(default=None, converter=as_numbers)
     norm: float | Ref | None = attrs.field(default=None, converter=validators.as_float)
+    center: bool | None = attrs.field(default=None, validator=attrs.validators.optional(validators.boolean))
+
+    def __repr__(self) -> str:
+        """All parts, but center only where it is given: recorded hashes of plans rest on this text."""
+        fields = {field.name: getattr(self, field.name) for field in attrs.fields(Placement)}
+        shown = {name: each for name, each in fields.items() if each is not None or name != "center"}
+        return f"Placement({', '.join(f'{name}={each!r}' for name, each in shown.items())})"
 
     def __attrs_post_init__(self) -> None:
         check_parts(self)
@@ -110,13 +120,14 @@ class Placement:
     @property
     def given(self) -> dict[str, Any]:
         """The parts that it replaces, by name."""
-        return {name: value for name in KINDS if (value := getattr(self, name)) is not None}
+        return {name: value for name in (*KINDS, "center") if (value := getattr(self, name)) is not None}
 
 
 def as_placement(value: Any) -> Any:
     """A placement from a dictionary of its parts; anything else unchanged, to be refused."""
     if not isinstance(value, dict):
         return value
-    if unknown := [name for name in value if name not in KINDS]:
-        raise PlanError(f"rows={{...}} of a step takes {', '.join(KINDS)}; got {unknown[0]!r}.")
+    known = [field.name for field in attrs.fields(Placement)]
+    if unknown := [name for name in value if name not in known]:
+        raise PlanError(f"rows={{...}} of a step takes {', '.join(known)}; got {unknown[0]!r}.")
     return Placement(**value)

@@ -7,10 +7,12 @@ from typing import Any, TypeVar
 
 import attrs
 
+from dpframe import validators
 from dpframe.errors import PlanError
-from dpframe.kinds import AugmentedMoment, ComplexSubspace, Kind, Subspace, titles
+from dpframe.kinds import AugmentedMoment, ComplexSubspace, Kind, Scalar, Subspace, titles
 
 _INPUT = "dpframe.input"
+_NOISE = "dpframe.noise"
 T = TypeVar("T")
 Shape = tuple[int | None, ...]
 """The shape of a released array; None for a length that is not known before the run."""
@@ -51,6 +53,58 @@ def input(*kinds: type[Kind], **field: Any) -> Any:
         return kinds[0].of(value)
 
     return attrs.field(converter=convert, metadata={_INPUT: kinds}, **field)
+
+
+def number(validator: validators.Validator, *, low: float, high: float) -> Any:
+    """Declare a field that takes a number, or an earlier result that is one.
+
+    Args:
+        validator: checks a number that is written in a plan.
+        low: a result below this is replaced by it, since a run that is charged must not fail for it.
+        high: a result above this is replaced by it.
+    """
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, str):
+            return Ref(value)
+        return min(max(float(value.array.real), low), high) if isinstance(value, Scalar) else validators.as_float(value)
+
+    def check(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if not isinstance(value, Ref):
+            validator(owner, attribute, value)
+
+    return attrs.field(converter=convert, validator=check, metadata={_INPUT: (Scalar,)})
+
+
+def noise_of(field: str) -> Any:
+    """Declare a field of a post-processor for the noise of one of its inputs, which a run fills in; no parameter.
+
+    It holds standard deviations by name, as `Mechanism.noise` or `PostProcessor.result_noise` states them; none
+    where they are not known.
+
+    Args:
+        field: the name of the input.
+    """
+
+    def check(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if not isinstance(value, Mapping):
+            raise validators.refuse(owner, attribute.name, "deviations by name", value)
+
+    return attrs.field(factory=dict, validator=check, eq=False, repr=False, metadata={_NOISE: field})
+
+
+def noise_fields(owner: Any) -> dict[str, Any]:
+    """The fields declared by `noise_of`, each with the input whose noise it holds."""
+    return {
+        field.name: getattr(owner, field.metadata[_NOISE])
+        for field in attrs.fields(type(owner))
+        if _NOISE in field.metadata
+    }
+
+
+def parameters_of(cls: type[Any]) -> dict[str, attrs.Attribute[Any]]:
+    """The fields that are parameters in a plan, by the names that users type: all but those that a run fills in."""
+    return {str(field.alias): field for field in attrs.fields(cls) if _NOISE not in field.metadata}
 
 
 def input_kinds(field: attrs.Attribute[Any]) -> tuple[type[Kind], ...]:
@@ -113,6 +167,8 @@ def check_kinds(owner: Any, described: str, known: Mapping[str, type[Kind]]) -> 
                     f"(earlier steps: {earlier}). Steps can only refer to steps above them."
                 )
             kind, source = known[value.name], f"{value.name!r} gives"
+        elif not isinstance(value, Kind):
+            continue  # a number, checked by the field itself
         else:
             kind, source = type(value), f"{field}= holds"
         if not issubclass(kind, kinds):

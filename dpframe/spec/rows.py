@@ -134,7 +134,7 @@ class Rows:
         if self.norm is not None:
             return self.norm
         assert self.columns is not None  # by the check at construction
-        if self.is_placed:
+        if self.is_moved:
             return self._longest()
         return math.sqrt(len(self.columns))  # each column contributes at most 1, numeric or one-hot
 
@@ -152,7 +152,7 @@ class Rows:
         return max(math.sqrt(squares), 1 / placement.NORM_LIMIT)  # it is 0 for a category of one level about 1
 
     @property
-    def is_placed(self) -> bool:
+    def is_moved(self) -> bool:
         """Whether rows are taken about a center or divided by scales."""
         return self.about is not None or self.scale is not None
 
@@ -169,7 +169,7 @@ class Rows:
     @property
     def unplaced(self) -> Rows:
         """The promise about mapped rows: of columns, without a center, scales and a norm; arrays as they are."""
-        placed = self.columns is not None and (self.is_placed or self.norm is not None)
+        placed = self.columns is not None and (self.is_moved or self.norm is not None)
         return attrs.evolve(self, about=None, scale=None, norm=None) if placed else self
 
     @property
@@ -178,6 +178,11 @@ class Rows:
         if self.dim is None:
             raise PlanError("the dimension of the rows is not known yet; say dp.Rows(..., dim=...).")
         return self.dim
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """The number of coordinates of each column: 1 for a numeric one, that of its levels for a category."""
+        return tuple(len(column.labels) for column in self.columns or ())
 
     @property
     def width(self) -> int:
@@ -211,15 +216,15 @@ class Rows:
                 if isinstance(column, Column):
                     middle, per_unit = column.affine(shift[at], rate[at])
                     axes = axes.with_axis(
-                        label, 1 / per_unit if self.is_placed else column.half_width, middle, column.unit
+                        label, 1 / per_unit if self.is_moved else column.half_width, middle, column.unit
                     )
                 else:
                     axes = axes.with_axis(label, 1 / rate[at], shift[at])
         return axes
 
     @property
-    def released(self) -> dict[str, str]:
-        """The steps that release its norm, center and scales, by field; empty where all of them are public."""
+    def awaited(self) -> dict[str, str]:
+        """The steps that are to release its norm, center and scales, by field; empty where all of them are known."""
         return placement.references(self)
 
     def with_released(self, values: Mapping[str, Kind]) -> Rows:
@@ -227,8 +232,8 @@ class Rows:
         known = placement.released(self, values, None if self.columns is None else self.unplaced.axes)
         return attrs.evolve(self, **known) if known else self
 
-    def placed(self, place: Placement | None) -> Rows:
-        """The promise as one step sees it."""
+    def seen_by(self, place: Placement | None) -> Rows:
+        """The promise as a step with this placement sees it."""
         return self if place is None else attrs.evolve(self, **place.given)
 
     def bind(self, dim: int) -> Rows:

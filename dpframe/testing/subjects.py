@@ -200,7 +200,7 @@ def pairs(rows: Rows) -> list[Pair]:
 
 def some_rows(rows: Rows) -> FloatArray:
     """Rows of all lengths and directions, from none to far beyond the norm, and on the edge of the lattice."""
-    dim, length = rows.known_dim, 1.0 if rows.released else rows.length
+    dim, length = rows.known_dim, 1.0 if rows.awaited else rows.length
     random = np.random.default_rng(20)  # synthetic data: the seed need not be secret
     directions = [
         *np.eye(dim),

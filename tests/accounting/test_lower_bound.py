@@ -12,6 +12,7 @@ import pytest
 from scipy.special import ndtr
 
 import dpframe.plugin as dp
+from dpframe.accounting import lower_bound
 from dpframe.accounting.lower_bound import contradicted, least_delta
 
 EPSILONS = (0.0, 0.05, 0.3, 0.77, 1.2, 2.5)
@@ -171,6 +172,14 @@ def test_losses_of_other_types_are_left_out() -> None:
     assert 0.0 == least_delta([Subsampled(mu=3.0), Unknown()], 0.1)
     known: list[dp.PrivacyLoss] = [dp.losses.Pure(epsilon=1.0)]
     assert least_delta(known, 0.1) == least_delta([*known, Unknown(), Subsampled(mu=1.0)], 0.1)
+
+
+def test_many_losses_that_are_each_too_small_for_the_lattice_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the lattice's own fineness that takes 512² different ones."""
+    monkeypatch.setattr(lower_bound, "FINENESS", 2)
+    losses = [dp.losses.Pure(epsilon=1.0 + number / 1000) for number in range(5)]
+    assert 0.0 == least_delta(losses, 0.0)
+    assert 0.0 < least_delta(losses[:3], 0.0)
 
 
 @pytest.mark.parametrize("level", [5e-324, 1e-200, 1e-12, 1e4, 1e12])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dpframe as dp
-from tests.support.shipped import MODEL_BASED, PARAMETERS
+from tests.support.shipped import MODEL_BASED, PARAMETERS, promise
 
 AUDITED = [mechanism for mechanism in PARAMETERS if mechanism not in MODEL_BASED]
 ELSEWHERE = {"block-gaussian", "block-radii", "spiked-block"}  # briefly by the kit, in the tests of their plugin
@@ -31,7 +31,7 @@ SMALLER: dict[str, dict[str, Any]] = {  # as telling, and quicker
 def audit(mechanism: str, relation: str, epsilon: float, trials: int) -> dp.Audit:
     return dp.audit(
         dp.release("value", mechanism, **PARAMETERS[mechanism] | SMALLER.get(mechanism, {})),
-        rows=dp.Rows(norm=1.0, neighbors=relation, dim=3),
+        rows=promise(mechanism, relation, dim=3),
         epsilon=epsilon,
         trials=trials,
         false_alarm=1e-8,

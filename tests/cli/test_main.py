@@ -194,6 +194,19 @@ def test_compare_ranks_what_is_installed(capsys: pytest.CaptureFixture[str]) -> 
     assert ["matrix-laplace", "gaussian"] == [candidate["name"] for candidate in json.loads(out)["candidates"]][:2]
 
 
+def test_compare_takes_columns_and_several_budgets(capsys: pytest.CaptureFixture[str]) -> None:
+    columns = "".join(f'[[rows.columns]]\nname = "x{i}"\nlow = 0\nhigh = 9\n' for i in range(3))
+    steps = '[[steps]]\nrelease = "moment"\nwith = "gaussian"\n'
+    rows = f'format = 1\n[rows]\nneighbors = "replace"\n{columns}'
+    Path("table.toml").write_text(f"{rows}[budget]\nepsilon = 1.0\ndelta = 1e-6\n{steps}")
+    words = ("compare", "table.toml", "--task", "eigenvalues", "-k", "1", "--n", "300", "--json")
+    code, out, _ = dpframe(*words, "--epsilons", "0.5,2", capsys=capsys)
+    assert 0 == code
+    assert [0.5, 2.0] == [each["epsilon"] for each in json.loads(out)["comparisons"]]
+    code, _, err = dpframe(*words, "--epsilons", "a", capsys=capsys)
+    assert (1, True) == (code, "--epsilons takes numbers separated by commas; got 'a'" in err)
+
+
 def test_require_prints_a_plan_file(capsys: pytest.CaptureFixture[str]) -> None:
     Path("plan.toml").write_text(ASSUMED)
     words = ("require", "plan.toml", "--angle-degrees", "5", "--confidence", "0.5")

@@ -143,7 +143,7 @@ def test_third_parties_join_and_a_broken_one_is_left_out() -> None:
     assert shown == sorted(shown, key=text.index)
     content = json.loads(json.dumps(found.to_dict()))
     assert names == [candidate["name"] for candidate in content["candidates"]]
-    keys = {"name", "error", "interval", "error_95", "spent", "guarantee", "numerics", "seconds"}
+    keys = {"name", "error", "interval", "error_95", "errors", "spent", "guarantee", "numerics", "seconds"}
     assert keys == set(content["candidates"][0])
     assert {"epsilon": 1.0, "delta": 0.0} == content["candidates"][0]["spent"]
     assert "worst case, pure ε = 1" == content["candidates"][0]["guarantee"]

@@ -221,6 +221,62 @@ def test_results_that_cannot_be_recorded_are_told(
         ledger.record(attrs.evolve(result, records={"moment": moved}))
 
 
+LATE_EDITS: dict[str, Callable[[dict[str, Any]], None]] = {
+    "values": lambda content: content["results"]["moment"].update(array=[[123.0] * 3] * 3),
+    "noise of a step": lambda content: content["statement"]["lines"][0].update(noise={"diagonal": 1e-3}),
+    "a step that failed": lambda content: content.update(failed={"other": "failed."}),
+    "signature": lambda content: content["charge"].update(signature="00" * 64),
+    "no signature": lambda content: content["charge"].pop("signature"),
+    "no hexadecimal digits": lambda content: content["charge"].update(signature="none"),
+}
+
+
+@pytest.mark.parametrize("edit", LATE_EDITS)
+def test_what_the_run_did_not_sign_is_not_recorded_later(
+    edit: str, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, file = make(path), tmp_path / "result.json"
+    result = unrecorded(path, monkeypatch)
+    result.to_json(file)
+    content = json.loads(file.read_text())
+    LATE_EDITS[edit](content)
+    file.write_text(json.dumps(content))
+    with pytest.raises(dp.LedgerError, match="are not those that the run signed"):
+        ledger.record(dp.Result.load(file))
+    assert ["reserved"] == kinds(ledger)
+    recorded = ledger.record(result)
+    assert recorded.charge is not None
+    assert "" == recorded.charge.signature
+    assert ledger.covers(result)
+
+
+def test_what_an_interrupted_run_released_is_recorded_later(path: Path, ledger: dp.Ledger) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    radius = dp.release("radius", "private-quantile", quantile=0.9, high=4.0)
+    two = dp.Plan(
+        rows=dp.Rows(norm=dp.ref("radius"), neighbors="add-remove", dim=3),
+        budget=dp.Budget(epsilon=0.5, delta=1e-6),
+        steps=[radius, dp.release("moment", "gaussian")],
+    )
+
+    class Interrupted:
+        passes = 0
+
+        def __iter__(self) -> Iterator[Any]:
+            self.passes += 1
+            return iter([DATA]) if self.passes == 1 else during(interrupt)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        two.run(Interrupted(), ledger=path, dataset=NAME)
+    result = getattr(caught.value, "result", None)
+    assert isinstance(result, dp.Result)
+    assert ["radius"] == list(ledger.record(result))
+    assert ["reserved", "failed"] == kinds(ledger)
+    assert ledger.covers(result)
+
+
 def test_a_failed_run_is_not_recorded_as_released(path: Path, ledger: dp.Ledger) -> None:
     with registered(Failing), pytest.raises(dp.ReleaseFailed):
         plan(0.5, dp.release("a", "failing")).run(DATA, ledger=path, dataset=NAME)
@@ -248,6 +304,7 @@ EDITS: dict[str, Callable[[dict[str, Any]], None]] = {
     "budget of the data set": lambda content: content["charge"]["budget"].update(epsilon=30.0),
     "what is left": lambda content: content["charge"]["remaining"].update(epsilon=2.9),
     "caveat": lambda content: content["charge"].update(caveat="nothing to worry about"),
+    "slack of all runs": lambda content: content["charge"].update(slack=1e-3),
     "head": lambda content: content["charge"].update(head="0" * 64),
 }
 

@@ -14,9 +14,9 @@ from dpframe.noise.normals import CELL_BITS, FIRST_ORDER, SECOND_ORDER
 
 FALSE_ALARM = 1e-6
 FARTHEST = 2 ** (CELL_BITS + 7)
-PRECISIONS = [-3, 0, 1, 20, 37, 38, 39, 50, 59, 60, 61, 75, 95, 96, 97, 105, 130, 200]
+PRECISIONS = [-300, -30, -25, -3, 0, 1, 20, 37, 38, 39, 50, 59, 60, 61, 75, 95, 96, 97, 103, 104, 105, 130, 200]
 ENDS = [0, 1, 2**32, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1, 12345678901234567890]
-FAR_AND_NEAR = [0, 1, 2, 5, 2**38, 3 * 2**39 + 7, FARTHEST - 1, FARTHEST, 2**46 + 3]
+FAR_AND_NEAR = [0, 1, 2, 5, 2**38, 3 * 2**39 + 7, FARTHEST - 1, FARTHEST, 2**46 + 3, 2**50]
 
 
 def tail(x: Any) -> Any:

@@ -165,7 +165,7 @@ class Settling(dp.Recipe):
     name = "settling"
     count: int | None = None
 
-    def settled(self, rows: dp.Rows, budget: dp.Budget, scenario: dp.Scenario | None) -> dp.Recipe:
+    def settled(self, rows: dp.Rows, budget: dp.Budget, scenario: dp.Scenario | None, accountant: str) -> dp.Recipe:
         if rows.center:
             raise dp.PlanError("no constant coordinate here.")
         n = 0 if scenario is None or scenario.n is None else scenario.n
@@ -186,7 +186,7 @@ def test_a_recipe_is_settled_from_the_plan() -> None:
         assumed = dp.Scenario(dim=2, n=1000)
         many = dp.Plan(rows=ROWS, budget=BUDGET, steps=[step], scenario=assumed)
         assert ["t.1", "t"] == [each.name for each in many.steps]
-        assert 3 == len(dp.release("t", "settling", count=3).expanded(ROWS, BUDGET, assumed))
+        assert 3 == len(dp.release("t", "settling", count=3).expanded(ROWS, BUDGET, assumed, "auto"))
         with pytest.raises(dp.PlanError, match="step 't': no constant coordinate here"):
             plan(step, rows=attrs.evolve(ROWS, center=True))
 

@@ -74,6 +74,10 @@ def test_moments_beyond_64_bits_are_released() -> None:
         mechanism: Any = dp.release("x", name, **parameters).action
         released = mechanism.release(data, 1.0, dp.Random(Keystream.insecure(1))).array / rows.step**2
         assert 2.0**70 == pytest.approx(released.ravel()[0], rel=1e-6)
+    sums = dp.PrivateData(rows, statistics={dp.RowSum(): {"sum": np.array([2**70, 0, 2**69], dtype=object)}})
+    total: Any = dp.release("x", "gaussian-sum").action
+    released = total.release(sums, 1.0, dp.Random(Keystream.insecure(1))).array / rows.step
+    assert [2.0**70, 2.0**69] == pytest.approx(released[::2], rel=1e-6)
 
 
 def test_no_cell_causes_a_warning_whatever_the_settings() -> None:

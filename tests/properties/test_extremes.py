@@ -28,6 +28,7 @@ PARAMETERS: dict[str, dict[str, list[Any]]] = {
     "gaussian": {"noise": ["goe", "triangular", "paper"]},
     "gaussian-sum": {},
     "laplace-eigenvalues": {"k": [1, 2, 3]},
+    "laplace-sum": {},
     "matrix-laplace": {},
     "orbit": {
         "spectrum": [[1.0], [1.0, 1.0], [LARGE], [LARGE, 1e308], [SMALL], [1.0] * 3, [0.0], [1e308] * 3, [2.0, 1e-300]],

@@ -11,6 +11,11 @@ import pytest
 import dpframe.plugin as dp
 from dpframe.auditing.neighbor_pairs import built_in
 from dpframe.auditing.trials import Experiment
+from dpframe.forecast.error_norms import CAPTURED, FROBENIUS
+from dpframe.forecast.population import Sample, population
+from dpframe.forecast.simulation import _release, simulate
+from dpframe.run.runner import draw_and_derive
+from dpframe.sources import open_source
 from dpframe.testing import seeded
 from tests.support.mechanisms import registered
 
@@ -90,6 +95,44 @@ def test_released_radii_equal_to_a_public_one() -> None:
     for norm in (1.9999999, 2.0):
         steps = (fixed, MOMENT, dp.release("same", "gaussian", level=1.0, rows={"norm": norm}))
         assert {"radius", "m", "same"} == set(plan(*steps, norm=dp.ref("radius")).run(DATA, insecure_seed=1))
+
+
+@pytest.mark.parametrize("norm", [10.0, dp.ref("radius")])
+def test_arrays_are_summed_within_the_norm_of_the_step(norm: Any) -> None:
+    """The same integers, in the same units, as for a plan of that norm alone."""
+    total = dp.release("s", "gaussian-sum", level=1.0)
+    steps = [RADIUS, attrs.evolve(total, rows={"norm": 2.0}), dp.derive("mean", "mean", of="s")]
+    found = dp.Plan(rows=dp.Rows(norm=norm, neighbors="add-remove"), budget=AMPLE, steps=steps).run(
+        DATA / 40, insecure_seed=1
+    )
+    expected = dp.Plan(rows=dp.Rows(norm=2.0, neighbors="add-remove"), budget=AMPLE, steps=[total]).run(
+        DATA / 40, insecure_seed=1
+    )
+    assert expected["s"].tolist() == found["s"].tolist()
+    assert expected.record("s").line.noise == found.record("s").line.noise
+
+
+@pytest.mark.parametrize("norm", [10.0, dp.ref("radius")])
+def test_lengths_of_arrays_do_not_wait_for_a_released_norm(norm: Any) -> None:
+    steps = [RADIUS, quantile("q", rows={"norm": dp.ref("radius")})]
+    found = dp.Plan(rows=dp.Rows(norm=norm, neighbors="add-remove"), budget=AMPLE, steps=steps)
+    assert {"radius": 1, "q": 1} == found.passes
+    assert {"radius", "q"} == set(found.run(DATA, insecure_seed=1))
+
+
+def test_scales_in_units_are_those_of_the_coordinates() -> None:
+    """Rows divided by their standard deviations have variances near 1, whatever units the deviations are in."""
+    for of in ("cov", "units"):
+        steps = (
+            dp.release("first", "gaussian", level=50.0),
+            dp.derive("cov", "covariance", of="first"),
+            dp.derive("units", "to-units", of="cov"),
+            dp.derive("scales", "scales", of=of),
+            dp.release("second", "gaussian", level=50.0, rows={"scale": dp.ref("scales"), "norm": 6.0}),
+            dp.derive("scaled", "covariance", of="second"),
+        )
+        found = plan(*steps, center=True).run(DATA, insecure_seed=3)
+        assert np.diag(found["scaled"]) == pytest.approx([1.0] * 4, abs=0.05)
 
 
 def test_arrays_need_a_public_norm_for_sums() -> None:
@@ -238,15 +281,88 @@ def test_the_density_is_that_of_the_rows_of_the_step() -> None:
     assert abs(ratios[1] or 0.0) > 1e-6 < abs(ratios[2] or 0.0)
 
 
-def test_rows_about_a_center_are_not_simulated() -> None:
-    scenario = dp.Scenario(dim=4, n=1000, spectrum=[4, 3, 2, 1], model="gaussian")
-    for found in (
-        plan(MOMENT, **ABOUT),
-        plan(attrs.evolve(MOMENT, rows=ABOUT)),
-        plan(*CENTER, MOMENT, about=dp.ref("center")),
-    ):
-        with pytest.raises(dp.PlanError, match="rows about a center, or divided by scales, are not simulated"):
-            found.explain(scenario=scenario, simulations=200)
+TABLE = dp.Scenario(dim=4, n=3000, model="table", shape="off-center")
+PLACED = {
+    "a public center": plan(attrs.evolve(MOMENT, level=60.0), **ABOUT),
+    "a public center of the step": plan(attrs.evolve(MOMENT, level=60.0, rows=ABOUT)),
+    "a released center": plan(
+        *(attrs.evolve(CENTER[0], level=60.0), CENTER[1], attrs.evolve(MOMENT, level=60.0)), about=dp.ref("center")
+    ),
+}
+
+
+@pytest.mark.parametrize("built", PLACED.values(), ids=PLACED)
+def test_placed_rows_are_simulated_in_their_own_coordinates(built: dp.Plan) -> None:
+    """With hardly any noise nothing is left of the error: the truth is about the same point."""
+    assert simulate(built, TABLE, draws=3, seed=1).of("m")[FROBENIUS].max() < 1.0  # of a moment of some hundreds
+    sample = population(built, TABLE, 1)
+    moment = sample.spread(built.rows.unplaced)
+    assert np.linalg.norm(moment) > 1000.0
+
+
+def test_released_scales_are_the_units_of_the_truth() -> None:
+    """The scales of each release differ by their noise, and the moments in these scales do not."""
+    with registered(AboutItsMean):
+        steps = [
+            *(attrs.evolve(CENTER[0], level=60.0), CENTER[1]),
+            dp.release("around", "test-about", level=0.05),
+            dp.derive("scale", "scales", of="around"),
+            attrs.evolve(MOMENT, level=60.0),
+        ]
+        built = plan(*steps, about=dp.ref("center"), scale=dp.ref("scale"))
+        simulated = simulate(built, TABLE, draws=4, seed=1)
+    assert simulated.of("scale")[FROBENIUS].min() > 1e-3
+    assert simulated.of("m")[FROBENIUS].max() < 1.0  # of a moment of thousands
+
+
+@attrs.frozen(kw_only=True)
+class AboutItsMean(dp.Mechanism):
+    """The covariance of rows with noise, from nowhere: a table of deviations that differ."""
+
+    name = "test-about"
+    unit = "mu"
+    gives = dp.Covariance
+
+    def reads(self) -> tuple[dp.Statistic, ...]:
+        return ()
+
+    def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
+        return dp.losses.Gaussian(mu=level)
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
+        return dp.Covariance(np.diag(1.0 + 1e-7 * np.abs(random.gaussian(1e6, 4))))
+
+
+def test_captured_variance_is_about_the_mean_where_the_exact_center_is_not_known() -> None:
+    """A share of the best is at most 1, up to rounding: `adaptive` derives its center from lengths as well."""
+    built = plan(
+        dp.release("cov", "adaptive"), dp.derive("top", "top-subspace", of="cov", k=2), budget=dp.Budget(epsilon=9.0)
+    )
+    found = simulate(built, TABLE, draws=3, seed=1).of("top")
+    assert found[CAPTURED].max() <= 1.0 + 1e-9
+    assert found[CAPTURED].min() > 0.2
+
+
+def test_what_is_simulated_is_what_a_run_gives_for_the_same_rows() -> None:
+    """The same randomness gives the same values, bit for bit: released centers, norms and blocks about them."""
+    columns = [dp.Column(f"x{i}", -1, 1) for i in range(6)]
+    built = dp.Plan(
+        rows=dp.Rows(columns=columns, neighbors="replace"),
+        budget=dp.Budget(epsilon=1.0, delta=1e-6),
+        steps=[dp.release("cov", "spiked-block", rank=2, release_center=True)],
+    )
+    sample = population(built, dp.Scenario(dim=6, n=2000, model="table", shape="skewed"), 3)
+    assert isinstance(sample, Sample)
+    simulated, _ = _release(built, sample, seeded(4))
+    ran = draw_and_derive(built, open_source(sample.values, built.rows), seeded(4)).values
+    assert list(simulated) == list(ran)
+    for name, value in ran.items():
+        np.testing.assert_array_equal(value.array, simulated[name].array)
+
+
+def test_placed_rows_need_rows() -> None:
+    with pytest.raises(dp.PlanError, match="so a simulation needs rows"):
+        plan(MOMENT, **ABOUT).explain(scenario=dp.Scenario(dim=4, spectrum=[4, 3, 2, 1]), simulations=200)
 
 
 @pytest.mark.parametrize("norm", [1.0, 3.0])
@@ -262,8 +378,17 @@ def test_the_truth_of_a_comparison_does_not_depend_on_the_norm(norm: float) -> N
     assert found.candidates[0].error < 1.0
 
 
-def test_warnings_speak_of_the_center() -> None:
-    found = plan(attrs.evolve(MOMENT, rows={"about": (-0.999,) * 4}, level=1.0)).run(
-        np.zeros((2000, 4)), insecure_seed=1
-    )
-    assert any("about the center" in warning or "all squares" in warning for warning in found.warnings)
+@pytest.mark.parametrize(
+    ("rows", "point", "at"),
+    [
+        ({"about": (-0.999,) * 4}, "center", 0.0),
+        ({"about": (-0.999,) * 4, "scale": (0.5,) * 4}, "center", 0.0),
+        ({"scale": (0.5,) * 4}, "middle of the range", 50.0),
+        ({}, "middle of the range", 50.0),
+    ],
+)
+def test_warnings_speak_of_the_point_that_squares_are_about(rows: dict[str, Any], point: str, at: float) -> None:
+    data = np.full((2000, 4), at)
+    data[:, 0] = np.linspace(0, 100, 2000)
+    (warning,) = plan(attrs.evolve(MOMENT, rows=rows or None)).run(data, insecure_seed=1).warnings
+    assert warning.startswith(f"'m': the sum of squares about the {point} of columns 'x1', 'x2', 'x3' is not")

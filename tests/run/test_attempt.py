@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 import dpframe.plugin as dp
 from dpframe import registry
 from dpframe.noise import Keystream
+from dpframe.run.attempt import NOT_COVERED
 from tests.support.derivations import RAISED, Disliking, Doubled, Raising
 from tests.support.mechanisms import Failing, GivingUp, NoisySignal, NoisyTrace, ShiftedTrace, registered
 
@@ -146,10 +147,33 @@ def test_a_failing_mechanism_ends_the_run_and_keeps_what_was_released_before(mon
     assert str(error).endswith("What was released is in error.result: 'trace', 'twice'.")
     trace = str(int(np.trace(dp.Moment().partial(dp.Chunk(ROWS, DATA))["moment"])))
     assert trace not in repr(kept(error).to_dict()) + str(error) + "".join(error.__notes__)
-    assert "failed (ValueError)." == kept(error).failed["broken"]
+    assert NOT_COVERED == kept(error).failed["broken"]
     assert "not computed, since 'broken' failed." == kept(error).failed["moment"]
     assert kept(error).failed["bad"].startswith("failed: ValueError: ")
     assert isinstance(failed(*steps, insecure_seed=1).__cause__, ValueError)
+
+
+@attrs.frozen(kw_only=True)
+class Fragile(Failing):
+    """Raises an error whose type, or whose text, depends on the data."""
+
+    name = "test-fragile"
+
+    def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Scalar:
+        trace = int(np.trace(data.moment))
+        raise ZeroDivisionError if trace == 0 else dp.DataError(f"the trace is {trace}")
+
+
+def test_a_result_says_nothing_of_how_a_mechanism_failed() -> None:
+    """A result may be published: it says that the failure is outside of the guarantee, and the error says its type."""
+    with registered(Fragile):
+        steps = (TRACE, dp.release("fragile", "test-fragile"))
+        errors = [failed(*steps, data=data) for data in (DATA, np.zeros_like(DATA))]
+    assert [NOT_COVERED] * 2 == [kept(error).failed["fragile"] for error in errors]
+    assert all("the guarantee does not cover" in " ".join(str(kept(error)).split()) for error in errors)
+    assert "after the charge (DataError). The" in str(errors[0])
+    assert "after the charge (ZeroDivisionError). The" in str(errors[1])
+    assert "the trace is" not in str(errors[0])
 
 
 def test_nothing_is_returned_where_nothing_was_released() -> None:

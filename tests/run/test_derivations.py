@@ -125,14 +125,24 @@ def test_a_shape_that_is_not_told_is_not_guessed() -> None:
             dp.Plan(rows=rows, budget=BUDGET, steps=steps).run(np.zeros((1, 5)))
 
 
+CHOICE = {"center": "center", "radius": "count", "columns": (1, 1, 2)}
+RELEASED = {"sum": "sum", "moment": "moment", "about": "center"}
 SUBJECTS: dict[str, dict[str, Any]] = {
+    "adaptive-count": RELEASED,
+    "adaptive-covariance": RELEASED,
+    "adaptive-mean": RELEASED,
+    "ball-or-box-center": CHOICE,
+    "ball-or-box-norm": CHOICE,
+    "column-scales": {"of": "moment"},
     "correlation": {"of": "covariance"},
     "count": {"of": "moment"},
     "covariance": {"of": "moment"},
+    "denoise": {"of": "covariance"},
     "eigen-ratio-rank": {"of": "spectrum"},
     "eigenvalue-shrinkage": {"of": "spectrum", "n": 100, "dim": 4, "noise": 1.0},
     "eigenvalues": {"of": "covariance"},
     "explained-variance": {"of": "covariance", "components": "components"},
+    "kept-share": {"of": "sum", "beyond_per_noise": 5.0},
     "mean": {"of": "moment"},
     "psd": {"of": "covariance"},
     "range-radii": {"of": "components", "columns": (1, 1, 2)},
@@ -151,6 +161,9 @@ def test_every_derivation_of_the_project_passes() -> None:
     assert names == {*SUBJECTS, "block-estimate"}  # of a kind that cannot be made up
     before = [
         MOMENT,
+        dp.release("sum", "gaussian-sum"),
+        dp.derive("center", "mean", of="sum"),
+        dp.derive("count", "count", of="sum"),
         dp.derive("covariance", "covariance", of="moment"),
         dp.derive("components", "top-subspace", of="covariance", k=2),
         dp.derive("spectrum", "eigenvalues", of="covariance"),

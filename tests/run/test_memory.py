@@ -122,6 +122,9 @@ def test_limits_of_control_groups(root: Path) -> None:
     write(root / "sys/fs/cgroup/user/run/memory.max", f"{3 * GB}\n")
     write(root / "sys/fs/cgroup/user/run/memory.swap.max", "max\n")
     assert 4 * GB == available(root)  # its own 3 GB and all of the swap are more
+    write(root / "sys/fs/cgroup/user/memory.swap.max", f"{9 * GB}\n")
+    write(root / "sys/fs/cgroup/user/run/memory.swap.max", f"{9 * GB}\n")
+    assert 3 * GB + 2_000_000 * 1024 == available(root)  # the machine has no more swap than that
 
 
 def test_limits_of_older_control_groups(root: Path) -> None:

@@ -14,6 +14,7 @@ from rich.console import Console
 
 import dpframe.plugin as dp
 from dpframe.display.printable import Printable
+from tests.support.mechanisms import NoisyTrace, registered
 
 ESCAPE = "\x1b"
 ROWS = 7919
@@ -181,6 +182,20 @@ def test_figures_of_the_statement() -> None:
     assert (True, False) == (moment.is_release, components.is_release)
     assert "free" in components.guarantee
     assert f"{moment.epsilon_alone:.6g}" in moment.guarantee
+
+
+def test_noise_that_a_mechanism_does_not_state_is_not_stated_after_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    with registered(NoisyTrace):
+        built = dp.Plan(
+            rows=dp.Rows(norm=1.0, neighbors="add-remove"),
+            budget=dp.Budget(epsilon=1.0, delta=1e-6),
+            steps=[dp.release("trace", "noisy-trace")],
+        )
+        planned, report = str(built.explain()), str(built.run(np.zeros((9, 2)), insecure_seed=1))
+    assert "stated once dim and norm are known" in planned
+    assert "stated once dim and norm are known" not in report
+    assert "not stated" in report
 
 
 def test_noise_needs_the_dimension() -> None:

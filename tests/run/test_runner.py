@@ -176,10 +176,18 @@ def test_a_failing_draw_stays_charged_and_tells_nothing_of_the_data(journal: Jou
 
 
 def test_a_sampler_that_gives_up_keeps_its_own_words_and_the_charge() -> None:
+    values = data()
     with pytest.raises(dp.SamplingError, match="limit of 10 sweeps") as caught:
-        plan(dp.release("bad", "giving-up")).run(data())
+        plan(dp.release("bad", "giving-up")).run(values)
     assert plan(dp.release("bad", "giving-up")).spent == caught.value.spent
     assert "bad" == caught.value.step
+    assert (None, None) == (caught.value.__cause__, caught.value.__context__)
+    frames, trace = [], caught.value.__traceback__
+    while trace is not None:
+        frames.append(trace.tb_frame.f_code.co_name)
+        trace = trace.tb_next
+    assert "_run" in frames
+    assert "release" not in frames  # its frame would hold the exact moment
 
 
 def test_a_broken_chunk_in_the_middle_leaves_the_charge_standing(journal: Journal) -> None:

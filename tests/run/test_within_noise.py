@@ -162,6 +162,14 @@ def test_the_deviations_are_those_of_the_noise(
     assert abs(share_warned(moment, rows, seed=3, factor=1.1) - ONE) > MARGIN
 
 
+def test_the_deviations_of_a_category_are_those_of_all_its_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(within_noise, "DEVIATIONS", 1.0)
+    rows = dp.Rows(columns=COLUMNS[2:], neighbors="replace", center=True)
+    moment = 1e6 * np.outer([1.0, 0.0, 1.0], [1.0, 0.0, 1.0])  # all rows have the first level
+    assert abs(share_warned(moment, rows, seed=4) - ONE) < MARGIN
+    assert abs(share_warned(moment, rows, seed=4, factor=1.1) - ONE) > MARGIN
+
+
 @pytest.mark.parametrize("found", ["text", [1], {"a": "b"}, None])
 def test_a_file_with_other_warnings_is_no_result(tmp_path: Path, found: Any) -> None:
     content = {**plan().run(file(tmp_path)).to_dict(), "warnings": found}

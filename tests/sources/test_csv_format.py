@@ -109,6 +109,15 @@ ADVICE = {
 }
 
 
+@pytest.mark.parametrize("cell", ["30", '30",hours,sex', '30"'])
+def test_no_cell_is_looked_at_to_find_the_end_of_the_header(tmp_path: Path, cell: str) -> None:
+    """A quote that the first line leaves open would end in a cell, or not: what is said depends on the line alone."""
+    found = message(saved(tmp_path / "t.csv", f'age,hours,"sex\n{cell},4,F\n{cell},4,F\n'))
+    assert found.startswith("the first line of 't.csv' has a quote that is not closed in it. The header is one line")
+    quoted = saved(tmp_path / "q.csv", 'age,hours,"sex\n",sex\n1,2,F\n')
+    assert "has a quote that is not closed" in message(quoted)
+
+
 @pytest.mark.parametrize(("text", "encoding", "python", "shell"), ADVICE.values(), ids=ADVICE)
 def test_the_header_line_tells_how_it_would_be_read(
     tmp_path: Path, text: str, encoding: str, python: str, shell: str

@@ -56,7 +56,7 @@ def test_axes_lead_back_to_the_units_of_the_columns() -> None:
 
 def test_released_parts_are_moved_into_their_ranges() -> None:
     rows = promise(about=dp.ref("c"), scale=dp.ref("s"), norm=dp.ref("r"))
-    assert {"about": "c", "scale": "s", "norm": "r"} == rows.released
+    assert {"about": "c", "scale": "s", "norm": "r"} == rows.awaited
     values: dict[str, dp.Kind] = {
         "c": dp.Mean([3.0, -3.0, 0.5, 0.0]),
         "s": dp.Scales([1e-9, 1e-300, 1e9, 2.0]),
@@ -65,8 +65,8 @@ def test_released_parts_are_moved_into_their_ranges() -> None:
     found = rows.with_released(values)
     assert (1.0, -1.0, 0.5, 0.0) == found.about
     assert (1e-6, 1e-6, 1e6, 2.0) == found.scale
-    assert (0.5, {}) == (found.norm, found.released)
-    assert {"norm": "r", "scale": "s"} == rows.with_released({"c": values["c"]}).released
+    assert (0.5, {}) == (found.norm, found.awaited)
+    assert {"norm": "r", "scale": "s"} == rows.with_released({"c": values["c"]}).awaited
 
 
 def test_a_mean_in_other_coordinates_is_mapped_to_those_of_the_rows() -> None:
@@ -85,7 +85,7 @@ def test_a_mean_in_other_coordinates_is_mapped_to_those_of_the_rows() -> None:
     ):
         assert rows.with_released({"c": mean}).about == pytest.approx(mapped, abs=1e-12)
     other = dp.Axes(("w", "x", "y", "z"), (1.0,) * 4, (0.0,) * 4)
-    with pytest.raises(dp.PlanError, match="must be a mean of their columns, but 'c' is one of others"):
+    with pytest.raises(dp.PlanError, match="the about of rows must be of their own columns, but 'c' is of others"):
         rows.with_released({"c": dp.Mean(mapped, axes=other)})
 
 
@@ -100,7 +100,7 @@ def test_without_a_center_nothing_changes() -> None:
     assert promise() == rows.unplaced == rows.unplaced.unplaced
     array = dp.Rows(norm=1.5, neighbors="replace")
     assert array is array.unplaced
-    assert rows is rows.placed(None)
+    assert rows is rows.seen_by(None)
     assert promise() == promise(about=ABOUT, norm=dp.ref("r")).unplaced
     assert "about" not in repr(rows)
     assert "about=(0.25" in repr(promise(about=ABOUT))
@@ -133,3 +133,20 @@ def test_rows_without_columns_have_no_box_to_lie_in() -> None:
 def test_what_is_not_known_yet_is_named() -> None:
     with pytest.raises(dp.PlanError, match=r"Rows\.about is the result of step 'c'"):
         _ = promise(about=dp.ref("c")).affine
+
+
+def test_scales_in_other_coordinates_are_mapped_to_those_of_the_rows() -> None:
+    rows = promise(scale=dp.ref("s"))
+    axes, elsewhere = rows.unplaced.axes, promise(about=ABOUT, scale=SCALE).axes
+    assert axes is not None
+    assert elsewhere is not None
+    mapped = np.array([0.25, 0.5, 0.75, 2.0])
+    for found in (
+        dp.Scales(mapped),
+        dp.Scales(mapped, axes=axes),
+        dp.Scales(mapped * axes.scale, axes=axes.in_units),
+        dp.Scales(mapped / SCALE, axes=elsewhere),
+    ):
+        assert rows.with_released({"s": found}).scale == pytest.approx(mapped, rel=1e-12)
+    with pytest.raises(dp.PlanError, match="the scale of rows must be of their own columns, but 's' is of others"):
+        rows.with_released({"s": dp.Scales(mapped, axes=dp.Axes(tuple("abcd"), (1.0,) * 4, (0.0,) * 4))})

@@ -72,4 +72,4 @@ class NoisyOjaSum(dp.Mechanism):
     def _lattice_scale(self, rows: dp.Rows, level: float) -> float:
         """The standard deviation of the noise in lattice steps, rounded up."""
         (statistic,) = self.reads()
-        return dp.rounding.up(dp.rounding.sqrt_up(statistic.sensitivity(rows)["sum"].l2_squared) / level)
+        return statistic.sensitivity(rows)["sum"].gaussian_scale(level)

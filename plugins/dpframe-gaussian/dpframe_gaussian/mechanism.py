@@ -97,7 +97,7 @@ class SymmetricGaussian(dp.Mechanism):
 
     def _lattice_scales(self, rows: dp.Rows, level: float) -> tuple[float, float]:
         """Standard deviations on and off the diagonal, in lattice units, rounded up."""
-        scale = dp.rounding.up(dp.rounding.sqrt_up(dp.Moment().sensitivity(rows)["moment"].l2_squared) / level)
+        scale = dp.Moment().sensitivity(rows)["moment"].gaussian_scale(level)
         diagonal, off_diagonal = _SHAPES[self.noise_shape]
         return scale * diagonal, scale if off_diagonal == 1.0 else dp.rounding.up(scale * off_diagonal)
 

@@ -60,4 +60,4 @@ class GaussianSum(dp.Mechanism):
 
     def _lattice_scale(self, rows: dp.Rows, level: float) -> float:
         """The standard deviation in lattice units, rounded up."""
-        return dp.rounding.up(dp.rounding.sqrt_up(dp.RowSum().sensitivity(rows)["sum"].l2_squared) / level)
+        return dp.RowSum().sensitivity(rows)["sum"].gaussian_scale(level)

@@ -1,18 +1,19 @@
-"""Private eigenvalues and second moments by Laplace mechanisms, for dpframe."""
+"""Private eigenvalues, second moments and sums by Laplace mechanisms, for dpframe."""
 
 from __future__ import annotations
 
 import dpframe.plugin as dp
 from dpframe_laplace.matrix import MatrixLaplace
 from dpframe_laplace.mechanism import LaplaceEigenvalues
+from dpframe_laplace.sum import LaplaceSum
 
 DPFRAME_API = 1
 
 
 @dp.hookimpl
 def dpframe_mechanisms() -> list[type[dp.Mechanism]]:
-    """The mechanisms ``laplace-eigenvalues`` and ``matrix-laplace``."""
-    return [LaplaceEigenvalues, MatrixLaplace]
+    """The mechanisms ``laplace-eigenvalues``, ``laplace-sum`` and ``matrix-laplace``."""
+    return [LaplaceEigenvalues, LaplaceSum, MatrixLaplace]
 
 
-__all__ = ["LaplaceEigenvalues", "MatrixLaplace"]
+__all__ = ["LaplaceEigenvalues", "LaplaceSum", "MatrixLaplace"]

@@ -122,7 +122,7 @@ class BlockGaussian(dp.Mechanism):
         """Standard deviations of signal (on its diagonal), cross part and residual, in lattice units, rounded up."""
         dim, rank = self.basis.array.shape
         alpha, beta = self.radii.array.tolist()
-        unit = dp.rounding.up(dp.rounding.sqrt_up(self._statistic.sensitivity(rows)["residual"].l2_squared) / level)
+        unit = self._statistic.sensitivity(rows)["residual"].gaussian_scale(level)
         signal, cross, residual = (
             dp.rounding.up(unit * multiple) for multiple in multiples(str(rows.neighbors), dim, rank, (alpha, beta))
         )

@@ -9,8 +9,9 @@ add-remove
     reassembled matrix, Σ w_i s_i² with w as below, is smallest for mu_i² ∝ Δ_i √w_i.
 
 replace
-    s_C = 2αβ/mu is what C alone needs, and s_T = 2√2 α²/mu with s_τ = 2β²/mu cost nothing in addition: rows that move
-    C by 2αβ move neither T nor τ.
+    s_C = 2αβ/mu is what C alone needs, and s_T = 2√2 α²/mu with s_τ = √2 β²/mu cost nothing in addition: rows that move
+    C by 2αβ move neither T nor τ. In units of α², αβ and β², ‖ΔT‖² + 2‖ΔC‖² + 4Δτ² is at most 8
+    (`dpframe.sensitivity.blocks_together`), so that deviations of √8, √(8/2) and √(8/4) are a release with mu = 1.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _ROUNDING = 1.0 + 2.0**-40  # far above the rounding error of a few operations
 def multiples(neighbors: str, dim: int, rank: int, radii: tuple[float, float]) -> tuple[float, float, float]:
     """Deviations of signal, cross and residual, in units of (the product of its radii) / mu, rounded up."""
     if neighbors == "replace":
-        return dp.rounding.sqrt_up(8), 2.0, 2.0
+        return dp.rounding.sqrt_up(8), 2.0, dp.rounding.sqrt_up(2)
     signal, cross, residual = (_ROUNDING / math.sqrt(share) for share in shares(dim, rank, radii))
     return signal, cross, residual
 

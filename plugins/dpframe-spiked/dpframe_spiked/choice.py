@@ -61,7 +61,7 @@ class Assumed:
         spike = scenario.spike / scenario.noise
         strong = (1.0 + spike) * _gamma_quantile(rank, rank / 2, quantile)
         norm = math.sqrt(strong + scenario.dim - rank)
-        if not rows.released:
+        if not rows.awaited:
             norm = rows.length / math.sqrt(scenario.noise)
         if not all(1 / FARTHEST < each < FARTHEST for each in (spike, norm)):
             raise dp.PlanError("the spike, the noise and the norm of the rows are too far apart to choose rounds.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -33,6 +34,9 @@ class BlockEstimate(dp.PostProcessor):
         prior: an earlier estimate.
         kept: the weights of the new signal, cross and residual parts; 1 by default.
         left: the shares of the three parts expected to remain after clipping, by which they are divided.
+        residual: "level" for a last block that is a multiple of the identity; "prior" for that of the earlier
+            estimate, moved by a multiple of the identity to the same trace.
+        count: the number of rows, by which the moment is divided: the result is a covariance.
     """
 
     name = "block-estimate"
@@ -42,6 +46,15 @@ class BlockEstimate(dp.PostProcessor):
     prior: Any = dp.input(dp.SymmetricMatrix, default=None)
     kept: tuple[float, float, float] = _shares()
     left: tuple[float, float, float] = _shares()
+    residual: str = attrs.field(default="level", validator=dp.validators.one_of("level", "prior"))
+    count: Any = dp.input(dp.Scalar, default=None)
+
+    def __attrs_post_init__(self) -> None:
+        if self.residual == "prior" and self.prior is None:
+            raise dp.PlanError("'block-estimate' with residual='prior' needs an earlier estimate, prior=.")
+
+    def output(self, kinds: Mapping[str, type[dp.Kind]]) -> type[dp.Kind]:
+        return dp.Covariance if "count" in kinds else dp.SymmetricMatrix
 
     def check(self, rows: dp.Rows) -> None:
         for word, value in (("of", self.of), ("prior", self.prior)):
@@ -59,11 +72,17 @@ class BlockEstimate(dp.PostProcessor):
         if self.prior is not None:
             kept = _by_parts(dim, rank, self.kept)
             known = rotation.T @ self.prior.array @ rotation
-            level = np.trace(known[rank:, rank:]) / (dim - rank)
-            known[rank:, rank:] = level * np.eye(dim - rank)
+            level = np.trace(known[rank:, rank:]) / (dim - rank) * np.eye(dim - rank)
+            beside = known[rank:, rank:] - level
+            known[rank:, rank:] = level
             blocks = kept * blocks + (1.0 - kept) * known
+            if self.residual == "prior":
+                blocks[rank:, rank:] += beside
         moment = rotation @ blocks @ rotation.T
-        return dp.SymmetricMatrix((moment + moment.T) / 2, axes=self.of.basis.axes)
+        symmetric, axes = (moment + moment.T) / 2, self.of.basis.axes
+        if self.count is None:
+            return dp.SymmetricMatrix(symmetric, axes=axes)
+        return dp.Covariance(symmetric / max(float(self.count.array), 1.0), axes=axes)
 
 
 def _by_parts(dim: int, rank: int, values: tuple[float, float, float]) -> dp.lattice.FloatArray:

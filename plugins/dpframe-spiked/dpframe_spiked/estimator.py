@@ -102,7 +102,7 @@ class Spiked(dp.Mechanism):
         super().check_level(rows, level)
         if rows.dim is None:
             return
-        numbers = [self.spike, self.variance, *(() if rows.released else (1.0 + rows.length,))]
+        numbers = [self.spike, self.variance, *(() if rows.awaited else (1.0 + rows.length,))]
         try:
             model, factor = self._model(rows.dim), math.sqrt(self.parts) / level
             numbers += [shift * factor for shift in (model.projector_shift, model.eigenvalue_shift)]

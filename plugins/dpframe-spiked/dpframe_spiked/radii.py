@@ -12,6 +12,8 @@ import numpy as np
 
 import dpframe.plugin as dp
 
+SHORTEST = 1e-140  # radii of a block moment are not shorter
+
 
 @attrs.frozen(kw_only=True, slots=False)
 class BlockHistogram(dp.Statistic):
@@ -22,23 +24,26 @@ class BlockHistogram(dp.Statistic):
     Args:
         basis: a released basis.
         edges: increasing lengths, public.
+        relative: whether the edges are shares of the norm of the rows, which may be released.
     """
 
     name = "block-histogram"
 
     basis: Any = dp.input(dp.Subspace)
     edges: tuple[float, ...] = attrs.field(converter=dp.validators.as_tuple)
+    relative: bool = attrs.field(default=False, validator=dp.validators.boolean)
+
+    def __attrs_post_init__(self) -> None:
+        if isinstance(self.basis, dp.Subspace):
+            _ = self._projection  # computed once, here: the linear algebra of a worker may round differently
 
     def check(self, rows: dp.Rows) -> None:
-        self._sides.check(rows)
+        self._projection.check(rows)
 
     @cached_property
-    def _sides(self) -> dp.BlockMoment:
-        """The projection of rows, clipped at twice the last edge, which is beyond all bins.
-
-        One instance for all chunks: the complement of the basis is computed once, with the same bits for every row.
-        """
-        return dp.BlockMoment(basis=self.basis, radii=(2 * self.edges[-1], 2 * self.edges[-1]))
+    def _projection(self) -> dp.BlockMoment:
+        """One instance for all chunks: the complement of the basis has the same bits for every row."""
+        return dp.BlockMoment(basis=self.basis, radii=(1.0, 1.0))
 
     def sensitivity(self, rows: dp.Rows) -> Mapping[str, dp.Sensitivity]:
         return dict.fromkeys(("signal", "residual"), dp.sensitivity.histogram(rows))
@@ -48,7 +53,8 @@ class BlockHistogram(dp.Statistic):
 
     def partial(self, chunk: dp.Chunk) -> Mapping[str, dp.IntArray]:
         keep = np.isfinite(chunk.values).all(axis=1)
-        signal, residual = self._sides.sides(chunk)
+        beyond = 2 * self.edges[-1] * (chunk.rows.length if self.relative else 1.0)  # longer than all bins
+        signal, residual = self._projection.sides(chunk, (beyond, beyond))
         return {"signal": self._counts(signal[keep]), "residual": self._counts(residual[keep])}
 
     def _counts(self, rows: dp.FloatArray) -> dp.IntArray:
@@ -67,8 +73,8 @@ class BlockRadii(dp.Mechanism):
     Args:
         basis: the subspace, released earlier.
         quantile: the share of rows that should not be clipped.
-        high: the largest point of the grid, public.
-        low: its smallest point; high/1000 by default.
+        high: the largest point of the grid, public. By default it is the norm of the rows, public or released.
+        low: its smallest point; high/1000 by default. Without high, it is a share of the norm.
         points: the number of points of the grid.
 
     Guarantee:
@@ -83,7 +89,7 @@ class BlockRadii(dp.Mechanism):
 
     basis: Any = dp.input(dp.Subspace)
     quantile: float = attrs.field(converter=dp.validators.as_float)
-    high: float = attrs.field(converter=dp.validators.as_float)
+    high: float | None = attrs.field(default=None, converter=dp.validators.as_float)
     low: float | None = attrs.field(default=None, converter=dp.validators.as_float)
     points: int = attrs.field(default=200, validator=dp.validators.positive_int)
 
@@ -92,10 +98,16 @@ class BlockRadii(dp.Mechanism):
 
     @cached_property
     def _choice(self) -> dp.PrivateQuantile:
-        return dp.PrivateQuantile(quantile=self.quantile, high=self.high, low=self.low, points=self.points)
+        high = 1.0 if self.high is None else self.high
+        return dp.PrivateQuantile(quantile=self.quantile, high=high, low=self.low, points=self.points)
+
+    def _grid(self, rows: dp.Rows) -> list[float]:
+        """The points of the grid, in the units of the rows."""
+        unit = rows.length if self.high is None else 1.0
+        return [max(point * unit, SHORTEST) for point in self._choice.grid]
 
     def reads(self) -> tuple[dp.Statistic, ...]:
-        return (BlockHistogram(basis=self.basis, edges=self._choice.grid),)
+        return (BlockHistogram(basis=self.basis, edges=self._choice.grid, relative=self.high is None),)
 
     def output_shape(self, rows: dp.Rows) -> dp.Shape:
         return (2,)
@@ -105,16 +117,15 @@ class BlockRadii(dp.Mechanism):
 
     def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
         choice, parts = self._choice, data.parts(self.reads()[0])
-        rate = Fraction(level) / 2 / choice.cost_range(data.rows)
-        radii = [
-            choice.grid[random.exponential_choice(choice.costs(parts[side]), rate)] for side in ("signal", "residual")
-        ]
-        return dp.Radii(radii)
+        rate, grid = Fraction(level) / 2 / choice.cost_range(data.rows), self._grid(data.rows)
+        sides = ("signal", "residual")
+        return dp.Radii([grid[random.exponential_choice(choice.costs(parts[side]), rate)] for side in sides])
 
     def log_density(self, value: dp.Kind, data: dp.PrivateData, level: float) -> float:
         choice, parts = self._choice, data.parts(self.reads()[0])
+        grid = self._grid(data.rows)
         costs = [
-            choice.costs(parts[side])[choice.grid.index(radius)]
+            choice.costs(parts[side])[grid.index(radius)]
             for side, radius in zip(("signal", "residual"), value.array.tolist(), strict=True)
         ]
         return -level / 2 * sum(costs) / choice.cost_range(data.rows)

@@ -27,7 +27,7 @@ def coordinates(rows: dp.Rows) -> tuple[int, ...]:
 def longest(rows: dp.Rows) -> float:
     """The largest length of a row, from the ranges of its columns and from the norm if that is public."""
     within = math.sqrt(len(rows.columns or ()))
-    return within if rows.released else min(within, rows.length)
+    return within if rows.awaited else min(within, rows.length)
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -71,7 +71,7 @@ class RangeRadii(dp.PostProcessor):
                 "'range-radii' needs dp.Rows(columns=[...]), whose ranges bound both sides of a row. Without columns, "
                 "give radii as numbers, or release them with 'block-radii'."
             )
-        if rows.is_placed:
+        if rows.is_moved:
             raise dp.PlanError(
                 "'range-radii' is about the middle of the ranges, but the rows are not: leave out Rows.about and "
                 "Rows.scale, or give radii as numbers."

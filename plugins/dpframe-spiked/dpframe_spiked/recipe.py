@@ -14,6 +14,8 @@ from dpframe_spiked.ranges import coordinates, longest
 
 RADIUS_WEIGHT = 0.25  # of the recipe's weight, for released radii: about one percent of the budget
 GRID_END = 1000.0  # the grid of released radii goes from the norm down to the norm divided by this
+CENTER_WEIGHT = 0.3  # of the recipe's weight, for a released center: about eight percent of the budget
+CENTERED_SHARES = (0.2, 0.8)  # of the moment and of one round about a released center, where there is no model
 
 _EVERYTHING = (1.0, 1.0, 1.0)
 
@@ -45,6 +47,9 @@ class SpikedBlock(dp.Recipe):
             columns.
         quantile: the share of rows that α, and released radii, should leave unclipped.
         release_radii: release radii from the data instead (`block-radii`), once the first basis is known; costs budget.
+        release_center: first release the mean of a table, and a radius about it (`gaussian-sum`, `private-quantile`),
+            and take rows about it in all rounds; radii are released too, unless they are given. It costs budget. The
+            result is a covariance.
         range_radii: derive radii from the ranges of the columns (`range-radii`) even if there is a scenario; they are
             free and clip nothing.
         shares: the shares of the budget, in mu², of the moment and then of each round; by default from the scenario.
@@ -66,6 +71,7 @@ class SpikedBlock(dp.Recipe):
         default=0.95, converter=dp.validators.as_float, validator=dp.validators.number(above=0.5, below=1.0)
     )
     release_radii: bool = attrs.field(default=False, validator=dp.validators.boolean)
+    release_center: bool = attrs.field(default=False, validator=dp.validators.boolean)
     range_radii: bool = attrs.field(default=False, validator=dp.validators.boolean)
     shares: tuple[float, ...] | None = attrs.field(
         default=None, converter=dp.validators.as_tuple, validator=attrs.validators.optional(_shares)
@@ -79,20 +85,33 @@ class SpikedBlock(dp.Recipe):
             )
         if (self.radii is not None) + self.release_radii + self.range_radii > 1:
             raise dp.PlanError("'spiked-block' takes one of radii=, release_radii=True and range_radii=True.")
+        if self.release_center and (self.range_radii or len(self.shares or CENTERED_SHARES) < 2):
+            raise dp.PlanError(
+                "'spiked-block' with release_center=True takes radii= or released radii, and at least one round: leave "
+                "range_radii= out, and give two shares or more."
+            )
 
     @classmethod
     def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
-        """The rounds for a spiked scenario, and the subspace or the rank-k part derived from them."""
+        """The rounds for a spiked scenario, or about a released center for a table, and the result of the task."""
         scenario, k = public["scenario"], public.get("k")
-        if task not in ("subspace", "low-rank") or scenario.model != "spiked" or k != scenario.rank:
+        if task not in ("subspace", "low-rank"):
             return None
-        steps = cls(rank=k).settled(public["rows"], public["budget"], scenario).steps("moment", 1.0)
         last = "top-subspace" if task == "subspace" else "rank-k"
+        if scenario.model == "table":
+            centered = dp.release("covariance", cls.name, rank=k, release_center=True)
+            return [centered, dp.derive("result", last, of="covariance", k=k)]
+        if scenario.model != "spiked" or k != scenario.rank:
+            raise dp.PlanError(f"{cls.name!r} takes part for tables, and for spiked scenarios of rank k.")
+        steps = cls(rank=k).settled(public["rows"], public["budget"], scenario, "auto").steps("moment", 1.0)
         return [*steps, dp.derive("result", last, of="moment", k=k)]
 
-    def settled(self, rows: dp.Rows, budget: dp.Budget, scenario: dp.Scenario | None) -> dp.Recipe:
+    def settled(self, rows: dp.Rows, budget: dp.Budget, scenario: dp.Scenario | None, accountant: str) -> dp.Recipe:
         if rows.center:
-            raise dp.PlanError("'spiked-block' needs rows without a constant coordinate: dp.Rows(center=False).")
+            raise dp.PlanError(
+                "'spiked-block' needs rows without a constant coordinate: dp.Rows(center=False). With "
+                "release_center=True it takes the rows of a table about a released mean."
+            )
         dim = rows.dim if scenario is None else scenario.dim
         if dim is not None and rows.dim not in (None, dim):
             raise dp.PlanError(f"the scenario has {dim} coordinates, but the rows have {rows.dim}.")
@@ -102,16 +121,41 @@ class SpikedBlock(dp.Recipe):
                 "Use 'gaussian' for more directions."
             )
         model = None if scenario is None or scenario.model != "spiked" else scenario
+        if self.release_center:
+            return self._centered(rows, budget, model)
         ranges = self._ranges(rows, model)
         layout = self._layout(rows, budget, model, (longest(rows),) * 2 if ranges is not None else None)
         return Rounds(rank=self.rank, layout=layout, released=self._released(rows), ranges=ranges)
 
+    def _centered(self, rows: dp.Rows, budget: dp.Budget, model: dp.Scenario | None) -> Rounds:
+        """Rounds about a released center, with a released norm."""
+        if rows.columns is None or rows.is_moved or rows.norm is not None:
+            raise dp.PlanError(
+                "'spiked-block' with release_center=True releases the center and the norm of rows: it needs "
+                "dp.Rows(columns=[...]) without about=, scale= and norm=."
+            )
+        released = attrs.evolve(rows, about=dp.ref("center"), norm=dp.ref("radius"))
+        chosen = attrs.evolve(self, release_center=False, release_radii=self.radii is None)
+        layout = None if model is None else chosen._layout(released, budget, model, None)
+        if layout is None or not layout.rounds:
+            layout = attrs.evolve(chosen, shares=self.shares or CENTERED_SHARES)._as_written(
+                None if self.radii is None else _pair(self.radii)
+            )
+        farthest = 2 * math.sqrt(rows.known_dim)  # from any point of the box
+        return Rounds(
+            rank=self.rank,
+            layout=layout,
+            released=chosen._released(released),
+            ranges=None,
+            center={"quantile": self.quantile, "high": farthest},
+        )
+
     def _released(self, rows: dp.Rows) -> dict[str, Any] | None:
-        """The parameters of `block-radii`; None if radii are not released."""
+        """The parameters of `block-radii`; None if radii are not released. A released norm is their unit."""
         if not self.release_radii:
             return None
-        if rows.released:
-            raise dp.PlanError("'spiked-block' with release_radii=True needs a public norm, the largest radius.")
+        if "norm" in rows.awaited:
+            return {"quantile": self.quantile}
         return {"quantile": self.quantile, "high": rows.length, "low": rows.length / GRID_END}
 
     def _ranges(self, rows: dp.Rows, model: dp.Scenario | None) -> dict[str, Any] | None:
@@ -124,7 +168,7 @@ class SpikedBlock(dp.Recipe):
         not_given = self.radii is None and not self.release_radii and model is None
         if rows.columns is None or not (self.range_radii or not_given):
             return None
-        if rows.is_placed:
+        if rows.is_moved:
             raise dp.PlanError(
                 "radii from the ranges of columns are about the middle of the ranges, but the rows are not. With "
                 "Rows.about or Rows.scale, give radii= as numbers."
@@ -185,6 +229,7 @@ class Rounds(dp.Recipe):
         layout: how the budget is spent.
         released: the parameters of `block-radii`, if radii are released.
         ranges: the parameters of `range-radii`, if radii come from the ranges of columns.
+        center: the parameters of the `private-quantile` about a released center, if there is one.
     """
 
     name = "spiked-block"
@@ -193,12 +238,14 @@ class Rounds(dp.Recipe):
     layout: Layout
     released: dict[str, Any] | None
     ranges: dict[str, Any] | None
+    center: dict[str, Any] | None = None
 
     def steps(self, name: str, weight: float) -> list[dp.Step]:
         if not self.layout.rounds:
             return [dp.release(name, "gaussian", weight=weight)]
         known = f"{name}.moment"
-        steps = [dp.release(known, "gaussian", weight=weight * math.sqrt(self.layout.first))]
+        steps, seen, end = self._center(name, weight)
+        steps.append(dp.release(known, "gaussian", weight=weight * math.sqrt(self.layout.first), rows=seen))
         for number, each in enumerate(self.layout.rounds, start=1):
             mark = "" if len(self.layout.rounds) == 1 else f"-{number}"
             basis, blocks = f"{name}.basis{mark}", f"{name}.blocks{mark}"
@@ -207,15 +254,32 @@ class Rounds(dp.Recipe):
             if self.released is not None:
                 radii, share = dp.ref(f"{name}.radii"), RADIUS_WEIGHT * weight
                 if number == 1:
-                    steps.append(dp.release(radii.name, "block-radii", basis=basis, weight=share, **self.released))
+                    drawn = {"basis": basis, "weight": share, "rows": seen, **self.released}
+                    steps.append(dp.release(radii.name, "block-radii", **drawn))
             elif self.ranges is not None:
                 radii = dp.ref(f"{name}.radii{mark}")
                 steps.append(dp.derive(radii.name, "range-radii", of=basis, **self.ranges))
             share = weight * math.sqrt(each.share)
-            steps.append(dp.release(blocks, "block-gaussian", basis=basis, radii=radii, weight=share))
-            before, known = known, name if number == len(self.layout.rounds) else f"{name}.estimate{mark}"
-            steps.append(dp.derive(known, "block-estimate", of=blocks, prior=before, kept=each.kept, left=each.left))
+            steps.append(dp.release(blocks, "block-gaussian", basis=basis, radii=radii, weight=share, rows=seen))
+            last = number == len(self.layout.rounds)
+            before, known = known, name if last else f"{name}.estimate{mark}"
+            weights = {"kept": each.kept, "left": each.left, **(end if last else {})}
+            steps.append(dp.derive(known, "block-estimate", of=blocks, prior=before, **weights))
         return steps
+
+    def _center(self, name: str, weight: float) -> tuple[list[dp.Step], dict[str, Any] | None, dict[str, Any]]:
+        """The steps that release a center and a radius, the rows that all others see, and parts of the last step."""
+        if self.center is None:
+            return [], None, {}
+        center, radius = dp.ref(f"{name}.center"), dp.ref(f"{name}.radius")
+        lengths = {"weight": RADIUS_WEIGHT * weight, "rows": {"about": center}, **self.center}
+        steps = [
+            dp.release(f"{name}.sum", "gaussian-sum", weight=CENTER_WEIGHT * weight),
+            dp.derive(center.name, "mean", of=f"{name}.sum"),
+            dp.derive(f"{name}.count", "count", of=f"{name}.sum"),
+            dp.release(radius.name, "private-quantile", **lengths),
+        ]
+        return steps, {"about": center, "norm": radius}, {"residual": "prior", "count": f"{name}.count"}
 
 
 def _pair(radii: dp.Radii) -> tuple[float, float]:

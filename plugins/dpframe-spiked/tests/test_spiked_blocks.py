@@ -66,6 +66,15 @@ def test_no_neighbors_are_farther_apart_than_the_noise_covers(
     assert spent(moved, relation, m) <= 1
 
 
+def test_an_orthogonal_signal_without_residual_comes_as_near_to_it() -> None:
+    """The other replacement that reaches the bound: here the noise of the residual counts."""
+    complement = dp.BlockMoment.rotation(dp.Subspace(BASIS))[:, RANK]
+    values = (1.5 * BASIS[:, 0] + 0.5 * complement, 1.5 * BASIS[:, 1])
+    first, second = (integer_parts(each[None, :], promise("replace")) for each in values)
+    moved = {part: sum((a - b) ** 2 for a, b in zip(first[part], second[part], strict=True)) for part in first}
+    assert 0.999 < float(spent(moved, "replace")) <= 1.0
+
+
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_some_neighbors_come_as_near_to_it_as_rounding_allows(relation: str) -> None:
     rows = promise(relation)
@@ -100,25 +109,43 @@ def worst_replacement(rank: int, rest: int, factors: tuple[float, float, float])
     rng = np.random.default_rng(rank)
     a, c = in_ball(rng, 60_000, rank), in_ball(rng, 60_000, rank)
     b, d = in_ball(rng, 60_000, rest), in_ball(rng, 60_000, rest)
+    beside = c - np.einsum("ni,ni->n", a, c)[:, None] * a / np.square(a).sum(1)[:, None]  # orthogonal to a
+    beside /= np.maximum(np.linalg.norm(beside, axis=1, keepdims=True), 1e-9 if rank > 1 else 1e9)
     corners = [(a, b, c, d), (a, b, a, -b), (a, b, a, -d), (a, b, c, -b), (a, b, -a, b), (a, b, 0 * a, 0 * b)]
+    corners.append((a, b, beside, 0 * b))
     mixed = [(a, b, t * a + (1 - t) * c, -t * b + (1 - t) * d) for t in (0.5, 0.9, 0.99)]
     return max(float(joint(*case, factors).max()) for case in (*corners, *mixed))
 
 
 @pytest.mark.parametrize(("rank", "rest"), [(1, 1), (1, 2), (2, 2), (2, 4), (3, 3)])
 def test_the_joint_calibration_of_replaced_rows_by_brute_force(rank: int, rest: int) -> None:
-    """No replacement is above mu² = 1, and flipping b reaches it; less noise in any part would be exceeded."""
+    """No replacement is above mu² = 1, and flipping b reaches it; less noise would be exceeded.
+
+    From two directions on, an orthogonal a without any b reaches it too: that is where the residual needs its noise.
+    """
     factors = multiples("replace", rank + rest, rank, (1.0, 1.0))
-    assert (math.sqrt(8), 2.0, 2.0) == pytest.approx(factors, rel=1e-15)
+    assert (math.sqrt(8), 2.0, math.sqrt(2)) == pytest.approx(factors, rel=1e-15)
     assert 1.0 == pytest.approx(worst_replacement(rank, rest, factors), abs=1e-9)
     less_cross = (factors[0], 0.98 * factors[1], factors[2])
     assert 1.03 < worst_replacement(rank, rest, less_cross)
+    if rank > 1:
+        assert 1.01 < worst_replacement(rank, rest, (*factors[:2], 0.98 * factors[2]))
+        assert 1.005 < worst_replacement(rank, rest, (0.98 * factors[0], *factors[1:]))
 
 
-def test_composing_the_parts_of_replaced_rows_would_cost_half_as_much_again() -> None:
+@pytest.mark.parametrize("contributions", [1, 3])
+def test_the_noise_of_replaced_rows_covers_all_blocks_together(contributions: int) -> None:
+    """In exact numbers: deviations of √(8/w) for weights w = 1, 2, 4, each in units of its own lattice."""
+    rows = promise("replace", contributions)
+    unit = (contributions * dp.lattice.RADIUS**2) ** 2
+    for factor, weight in zip(multiples("replace", DIM, RANK, RADII), (1, 2, 4), strict=True):
+        assert Fraction(factor) ** 2 * unit >= Fraction(dp.sensitivity.blocks_together(rows), weight)
+
+
+def test_composing_the_parts_of_replaced_rows_would_cost_three_quarters_more() -> None:
     factors = multiples("replace", 4, 2, (1.0, 1.0))
     squares = [2.0 / factors[0] ** 2, 4.0 / factors[1] ** 2, 1.0 / factors[2] ** 2]
-    assert 1.5 == pytest.approx(sum(squares))
+    assert 1.75 == pytest.approx(sum(squares))
 
 
 @settings(max_examples=200, deadline=None)
@@ -127,10 +154,10 @@ def test_composing_the_parts_of_replaced_rows_would_cost_half_as_much_again() ->
     cosines=st.tuples(st.floats(-1.0, 1.0), st.floats(-1.0, 1.0)),
 )
 def test_the_bound_of_the_proof(values: tuple[float, ...], cosines: tuple[float, float]) -> None:
-    """(A²+A'²−2u²)/8 + (AB+A'B'−2uv)/4 + (B−B')²/4 ≤ 1 for squared lengths up to 1: what the docs prove."""
+    """(A²+A'²−2u²)/8 + (AB+A'B'−2uv)/4 + (B−B')²/2 ≤ 1 for squared lengths up to 1: what the docs prove."""
     A, C, B, D = values
     u, v = cosines[0] * math.sqrt(A * C), cosines[1] * math.sqrt(B * D)
-    total = (A**2 + C**2 - 2 * u**2) / 8 + (A * B + C * D - 2 * u * v) / 4 + (B - D) ** 2 / 4
+    total = (A**2 + C**2 - 2 * u**2) / 8 + (A * B + C * D - 2 * u * v) / 4 + (B - D) ** 2 / 2
     assert total <= 1.0 + 1e-12
 
 
@@ -197,7 +224,7 @@ def test_the_noise_has_the_stated_scales(relation: str) -> None:
 def test_noise_is_told_in_the_units_of_the_rows() -> None:
     mechanism = BlockGaussian(basis=BASIS, radii=RADII)
     told = mechanism.noise(promise("replace"), 0.5)
-    assert {"signal": 2 * math.sqrt(8) * 2.25, "cross": 4 * 0.75, "residual": 4 * 0.25} == pytest.approx(
+    assert {"signal": 2 * math.sqrt(8) * 2.25, "cross": 4 * 0.75, "residual": 2 * math.sqrt(2) * 0.25} == pytest.approx(
         dict(told), rel=1e-4
     )
     waiting = BlockGaussian(basis=dp.ref("basis"), radii=RADII)

@@ -24,6 +24,7 @@ ROWS = dp.Rows(norm=1.7, neighbors="replace", dim=3, contributions=3)
 
 test_blocks = conformance(BlockGaussian(basis=BASIS, radii=(1.5, 0.75)), rows=ROWS, trials=1000)
 test_radii = conformance(BlockRadii(basis=BASIS, quantile=0.9, high=2.0, points=12), rows=ROWS, trials=1000)
+test_radii_of_the_norm = conformance(BlockRadii(basis=BASIS, quantile=0.9, points=6), rows=ROWS, trials=1000)
 test_model_based = conformance(
     Spiked(rank=1, n=50, spike=4.0, noise=1.0), rows=attrs.evolve(ROWS, contributions=1), trials=1000
 )

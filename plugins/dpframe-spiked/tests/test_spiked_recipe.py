@@ -85,7 +85,7 @@ def layout(**changes: Any) -> Any:
     written = plan(**changes).declared[0].action
     rows = dp.Rows(norm=NORM, neighbors=changes.get("relation", "replace"))
     assert isinstance(written, dp.Recipe)
-    settled = written.settled(rows, BUDGET, changes.get("scenario", STRONG))
+    settled = written.settled(rows, BUDGET, changes.get("scenario", STRONG), "auto")
     assert isinstance(settled, Rounds)
     return settled.layout
 
@@ -193,9 +193,10 @@ def test_it_takes_part_in_comparisons_of_spiked_data(task: str, last: str) -> No
     assert last == steps[-1].action.name
     compared = dp.Plan(rows=public["rows"], budget=BUDGET, steps=steps)
     assert compared.spent == plan().spent
-    assert None is SpikedBlock.recipe(task, k=3, **public)
     assert None is SpikedBlock.recipe("eigenvalues", k=2, **public)
-    assert None is SpikedBlock.recipe(task, k=2, **{**public, "scenario": dp.Scenario(dim=2, spectrum=[2, 1])})
+    for other in ({"k": 3}, {"k": 2, "scenario": dp.Scenario(dim=2, spectrum=[2, 1])}):
+        with pytest.raises(dp.PlanError, match="takes part for tables, and for spiked scenarios of rank k"):
+            SpikedBlock.recipe(task, **{**public, **other})
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,192 @@
+"""The adaptive release of a covariance: center, radius, moment, each about what was released before."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import attrs
+
+import dpframe.plugin as dp
+from dpframe_adaptive.place import SMALLEST_SCALE
+from dpframe_adaptive.shares import POINTS, Form, Shares, divided, sum_noise, whole
+
+GOALS = ("covariance", "components", "correlation", "regression")
+SCALED = ("correlation",)  # columns matter relative to their own variance
+CLIPPED = {"covariance": 3.0, "components": 3.0, "correlation": 6.0, "regression": 3.0}
+"""How many rows a radius leaves beyond it, in units of the noise; correlations are hardly biased by it."""
+
+MECHANISMS: dict[Form, tuple[str, str]] = {
+    "gaussian": ("gaussian-sum", "gaussian"),
+    "pure": ("laplace-sum", "matrix-laplace"),
+}
+"""The mechanisms that release the sum and the moment."""
+
+MARGIN = 0.05  # what each row beyond the radius costs, when ball and box are compared
+FINEST = 1000.0  # the grid of radii goes from the longest possible row down to this fraction of it
+
+
+@attrs.frozen(kw_only=True)
+class Adaptive(dp.Recipe):
+    """A covariance about a released center, clipped to a released radius, and corrected for its noise.
+
+    Few rows are near the middle of their ranges or as long as the ranges allow, and noise grows with the squared length
+    that is allowed. So the sum of the rows is released first, then a radius about their mean, then the moment of the
+    rows about it, scaled down to that radius; where the box of the ranges is hardly longer, the moment of the box. For
+    correlations a pilot moment gives scales, by which columns are divided. Count, mean and covariance are computed from
+    all of it, and corrected for the noise, which is known.
+
+    Each step is a release of the plan with a price of its own. All choices depend on the plan or on released values:
+    Gaussian or pure noise, shares, radius, ball or box, scales.
+
+    Args:
+        goal: what the result is for: "covariance" (default), "components", "correlation" or "regression".
+        k: the number of principal components to derive as well, named '<name>.components'.
+
+    Guarantee:
+        The composition of its releases: Gaussian losses, or pure ones where delta is 0 or where they are smaller, and
+        bounded-range losses of the radii; worst case, for either neighboring relation.
+
+    References:
+        Biswas, Dong, Kamath and Ullman 2020 (rounds); Dong, Liang and Yi 2022 (clipping); Bun, Allez, Bouchaud and
+        Potters 2016 (correction for noise).
+    """
+
+    name = "adaptive"
+
+    goal: str = attrs.field(default="covariance", validator=dp.validators.one_of(*GOALS))
+    k: int | None = attrs.field(default=None, validator=attrs.validators.optional(dp.validators.positive_int))
+
+    @classmethod
+    def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
+        """The adaptive covariance, and the task's result derived from it."""
+        rows, budget, k = public["rows"], public["budget"], public.get("k")
+        if rows.columns is None or rows.is_moved or rows.norm is not None:
+            return None
+        goal = "components" if task == "subspace" else "covariance"
+        steps = cls(goal=goal).settled(rows, budget, None, "auto").steps("covariance", 1.0)
+        tasks = {"subspace": "top-subspace", "low-rank": "rank-k", "eigenvalues": "eigenvalues"}
+        if task == "moment":
+            return steps
+        if task not in tasks:
+            return None
+        return [*steps, dp.derive("result", tasks[task], of="covariance", k=k)]
+
+    def settled(self, rows: dp.Rows, budget: dp.Budget, scenario: dp.Scenario | None, accountant: str) -> dp.Recipe:
+        if rows.columns is None:
+            raise dp.PlanError(
+                "'adaptive' needs public ranges, dp.Rows(columns=[...]): rows are taken about a released center in "
+                "coordinates from -1 to 1."
+            )
+        if rows.is_moved or rows.norm is not None:
+            raise dp.PlanError("'adaptive' finds center, scales and norm itself; leave about=, scale= and norm= out.")
+        dim = rows.known_dim
+        if self.k is not None and self.k > dim:
+            raise dp.PlanError(f"k={self.k} is more than the {dim} coordinates of the rows.")
+        shares = self._shares(rows, budget, accountant)
+        return Rounds(goal=self.goal, k=self.k, shares=shares, unit=sum_noise(shares.form, rows), columns=rows.widths)
+
+    def _shares(self, rows: dp.Rows, budget: dp.Budget, accountant: str) -> Shares:
+        """The shares of the form with less noise, as the accountant of the plan counts."""
+        forms: tuple[Form, ...] = ("pure",) if budget.delta == 0.0 else ("gaussian", "pure")
+        candidates = [
+            divided(
+                form,
+                dim=rows.known_dim,
+                neighbors=str(rows.neighbors),
+                piloted=self.goal in SCALED,
+                clipped=CLIPPED[self.goal],
+            )
+            for form in forms
+        ]
+        return min(candidates, key=lambda each: each.noise / whole(each, budget, accountant))
+
+    def steps(self, name: str, weight: float) -> list[dp.Step]:
+        raise dp.PlanError("'adaptive' divides the budget of a plan; put the step into a dp.Plan.")
+
+
+@attrs.frozen(kw_only=True)
+class Rounds(dp.Recipe):
+    """An adaptive release with all choices made that do not depend on released values.
+
+    Args:
+        goal: what the result is for.
+        k: the number of principal components to derive as well.
+        shares: how the budget is divided.
+        unit: the deviation of the noise on the sum at level 1, for one row per person.
+        columns: the number of coordinates of each column.
+    """
+
+    name = "adaptive"
+
+    goal: str
+    k: int | None
+    shares: Shares
+    unit: float
+    columns: tuple[int, ...]
+
+    def steps(self, name: str, weight: float) -> list[dp.Step]:
+        sums, moments = MECHANISMS[self.shares.form]
+        total, center, kept, radius = (f"{name}.{part}" for part in ("sum", "center", "kept", "radius"))
+        place: dict[str, Any] = {"about": dp.ref(center)}
+        steps = [
+            dp.release(total, sums, weight=weight * self.shares.center),
+            dp.derive(center, "mean", of=total),
+            dp.derive(kept, "kept-share", of=total, beyond_per_noise=self._beyond_per_noise),
+            self._radius(radius, weight, kept, place, longest=self._longest),
+        ]
+        scale = None
+        if self.shares.pilot is not None:
+            pilot, scale = f"{name}.pilot", f"{name}.scale"
+            rows = {**place, "norm": dp.ref(radius), "center": True}
+            place, radius = {**place, "scale": dp.ref(scale)}, f"{name}.scaled-radius"
+            steps += [
+                dp.release(pilot, moments, weight=weight * self.shares.pilot, rows=rows),
+                dp.derive(scale, "column-scales", of=pilot),
+                self._radius(radius, weight, kept, place, longest=self._longest / SMALLEST_SCALE),
+            ]
+        about, norm, moment = (f"{name}.{part}" for part in ("about", "norm", "moment"))
+        choice = {"center": center, "radius": radius, "scale": scale, **self._choice}
+        rows = {**place, "about": dp.ref(about), "norm": dp.ref(norm), "center": True}
+        found = {"sum": total, "moment": moment, "about": about, "scale": scale}
+        goal = "correlation" if self.goal == "correlation" else "covariance"
+        steps += [
+            dp.derive(about, "ball-or-box-center", **choice),
+            dp.derive(norm, "ball-or-box-norm", **choice),
+            dp.release(moment, moments, weight=weight * self.shares.moment, rows=rows),
+            dp.derive(f"{name}.count", "adaptive-count", **found),
+            dp.derive(f"{name}.mean", "adaptive-mean", **found),
+            dp.derive(name, "adaptive-covariance", **found, goal=goal),
+        ]
+        if self.k is not None:
+            steps.append(dp.derive(f"{name}.components", "top-subspace", of=name, k=self.k))
+        return steps
+
+    @property
+    def _beyond_per_noise(self) -> float:
+        """The number of rows beyond the radius for each unit of noise on the sum, to three digits."""
+        return float(f"{self.shares.beyond * self.shares.center / self.unit:.3g}")
+
+    @property
+    def _choice(self) -> dict[str, Any]:
+        """What the choice of ball or box depends on, beside released values."""
+        margin = round(1 + MARGIN * self.shares.beyond / self.shares.noise, 3)
+        return {"columns": self.columns if max(self.columns) > 1 else None, "margin": margin}
+
+    @property
+    def _longest(self) -> float:
+        """A length that no row of numeric columns exceeds about any center, each contributing at most 2; rounded up."""
+        return math.ceil(20 * math.sqrt(len(self.columns))) / 10
+
+    def _radius(self, name: str, weight: float, kept: str, place: dict[str, Any], *, longest: float) -> dp.Step:
+        """A radius about the center, from a grid that goes down from the longest row that is possible."""
+        return dp.release(
+            name,
+            "private-quantile",
+            quantile=dp.ref(kept),
+            high=longest,
+            low=round(self._longest / FINEST, 6),
+            points=POINTS,
+            weight=weight * self.shares.radius,
+            rows=dict(place),
+        )

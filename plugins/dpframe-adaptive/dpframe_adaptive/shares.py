@@ -1,0 +1,168 @@
+"""How the budget of an adaptive release is divided, and how many rows its radius leaves beyond: all of it public.
+
+Let A be the size of the noise on the moment in units of the squared radius: its root mean square in Frobenius norm is
+A·r². Rows beyond the radius are scaled down, which biases the moment by at most their squared lengths in excess of r².
+Where the sum of both is smallest, about A rows are beyond; since their excesses point in different directions and
+add up to less, a few times A is better. The radius is a private quantile, whose rank is uncertain by about log(points)
+divided by its level: the level is chosen such that this uncertainty is no more than the number of rows beyond.
+
+All of these scale in the same way with the whole budget, so the shares depend on the dimension and the relation alone.
+The constants were chosen by this argument and on simulated tables (docs/explanation/adaptive.md).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Literal
+
+import attrs
+import numpy as np
+
+import dpframe.plugin as dp
+
+Form = Literal["gaussian", "pure"]
+
+CENTER = {"gaussian": 0.1, "pure": 0.2}
+"""The share of the sum in what is left after the radius: of mu², or of a pure epsilon."""
+
+PILOT = 0.15
+"""The share of the pilot moment in what is left for moments, of mu²; its square root of a pure epsilon."""
+
+POINTS = 200
+"""Candidates for a radius."""
+
+PER_ROW = 0.15
+"""What a row beyond the radius costs, in units of what it saves in noise; from simulated tables."""
+
+NOTHING = 1e-9
+"""A level that stands for none."""
+
+LEVELS = np.geomspace(0.02, 1.2, 60)
+"""Levels of a radius that are compared, in units of the whole."""
+
+
+@attrs.frozen(kw_only=True)
+class Shares:
+    """Levels in units of the whole budget, a Gaussian mu or a pure epsilon, of which one recipe uses 1.
+
+    Args:
+        form: "gaussian" or "pure".
+        center: the level of the sum.
+        radius: the level of each radius.
+        pilot: the level of the pilot moment; None without one.
+        moment: the level of the moment.
+        noise: A, for a whole budget of 1.
+        beyond: how many rows a radius leaves beyond it, for a whole budget of 1.
+    """
+
+    form: Form
+    center: float
+    radius: float
+    pilot: float | None
+    moment: float
+    noise: float
+    beyond: float
+
+    def loss(self, level: float) -> dp.PrivacyLoss:
+        """The loss of a sum or a moment at this level."""
+        return dp.losses.Gaussian(mu=level) if self.form == "gaussian" else dp.losses.Pure(epsilon=level)
+
+    @property
+    def losses(self) -> list[dp.PrivacyLoss]:
+        """The losses of all releases, for a whole of 1."""
+        radii = [dp.losses.BoundedRange(epsilon=self.radius)] * (1 if self.pilot is None else 2)
+        pilot = [] if self.pilot is None else [self.loss(self.pilot)]
+        return [self.loss(self.center), *radii, *pilot, self.loss(self.moment)]
+
+
+@lru_cache(maxsize=256)
+def divided(form: Form, *, dim: int, neighbors: str, piloted: bool, clipped: float) -> Shares:
+    """The shares of an adaptive release.
+
+    Args:
+        form: "gaussian" or "pure".
+        dim: the number of coordinates.
+        neighbors: the neighboring relation.
+        piloted: whether a pilot moment and a second radius are released.
+        clipped: how many rows to leave beyond the radius, in units of A.
+    """
+    found = (_divided(form, float(x), dim, neighbors, piloted=piloted, clipped=clipped) for x in LEVELS)
+    return min((each for each in found if each is not None), key=lambda each: each.noise + PER_ROW * each.beyond)
+
+
+def _divided(form: Form, radius: float, dim: int, neighbors: str, *, piloted: bool, clipped: float) -> Shares | None:
+    """The shares for one level of the radius; None where it leaves nothing."""
+    radii = 2 if piloted else 1
+    left = 1 - radii * radius**2 / 4 if form == "gaussian" else 1 - radii * radius  # a quantile costs (level/2)² of mu²
+    if left <= 0.0:
+        return None
+    center, rest = CENTER[form] * left, (1 - CENTER[form]) * left
+    pilot, moment = (PILOT * rest, (1 - PILOT) * rest) if piloted else (None, rest)
+    if form == "gaussian":
+        center, moment, pilot = math.sqrt(center), math.sqrt(moment), None if pilot is None else math.sqrt(pilot)
+    noise = _noise(form, dim, neighbors) / moment
+    uncertain = 2 * (math.log(POINTS) + 2) / radius  # of the rank: e⁻² of the weight is on the points beyond all rows
+    return Shares(
+        form=form,
+        center=center,
+        radius=radius,
+        pilot=pilot,
+        moment=moment,
+        noise=noise,
+        beyond=max(clipped * noise, uncertain),
+    )
+
+
+def _noise(form: Form, dim: int, neighbors: str) -> float:
+    """A for a level of 1: the root mean square of the noise in Frobenius norm, for rows of length 1."""
+    if form == "gaussian":
+        return math.sqrt(dim * (dim + 1) / 2 * (2 if neighbors == "replace" else 1))
+    return (dim + 1) * math.sqrt(dim / 2) * (2 if neighbors == "replace" else 1)
+
+
+def sum_noise(form: Form, rows: dp.Rows) -> float:
+    """The deviation of the noise on the sum at level 1, in mapped coordinates, for one row per person.
+
+    Args:
+        form: "gaussian" or "pure".
+        rows: the promise.
+    """
+    one = attrs.evolve(rows, contributions=1)
+    sensitivity = dp.RowSum().sensitivity(one)["sum"]
+    if form == "gaussian":
+        return math.sqrt(sensitivity.l2_squared) * one.unplaced.step
+    assert sensitivity.l1 is not None
+    return math.sqrt(2) * sensitivity.l1 * one.unplaced.step
+
+
+@lru_cache(maxsize=256)
+def whole(shares: Shares, budget: dp.Budget, accountant: str) -> float:
+    """The largest level of the whole that fits into a budget, to three digits; near 0 where the accountant has none.
+
+    It decides between forms; levels of a run are solved by the plan.
+
+    Args:
+        shares: how it is divided.
+        budget: the budget.
+        accountant: the name of the accountant of the plan.
+    """
+    if accountant == "auto":  # the best of all, nearly that of the form itself, and quicker
+        accountant = "gdp" if shares.form == "gaussian" else "pure"
+        losses = [shares.loss(1.0)]
+    else:
+        losses = shares.losses
+    composer = dp.accountant(accountant)
+    if not all(map(composer.supports, losses)):
+        return NOTHING
+    low, high = NOTHING, 1e6
+    while high > (1 + 1e-3) * low:
+        middle = math.sqrt(low * high)
+        fits = composer.epsilon([attrs.evolve(loss, **_scaled(loss, middle)) for loss in losses], budget.delta)
+        low, high = (middle, high) if fits <= budget.epsilon else (low, middle)
+    return low
+
+
+def _scaled(loss: dp.PrivacyLoss, factor: float) -> dict[str, float]:
+    """The parameter of a loss, mu or epsilon, times a factor."""
+    return {field.name: factor * getattr(loss, field.name) for field in attrs.fields(type(loss))}
