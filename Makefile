@@ -2,11 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-PLUGINS := $(wildcard plugins/*)
-PROJECTS := pyproject.toml $(wildcard plugins/*/pyproject.toml)
+PACKAGES := core $(wildcard plugins/*)
+PROJECTS := pyproject.toml $(addsuffix /pyproject.toml,$(PACKAGES))
 INSTALL := -m pip install -q --disable-pip-version-check
 
-.PHONY: help demo test test-long test-lowest test-pythons bench bench-long docs experiments clean
+.PHONY: help demo test test-long test-lowest test-pythons bench bench-long docs experiments dist clean
 
 help:
 	@echo "make demo         release the covariance of an embedded data set and print the report"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench-long   large data: streams, a large dimension, growth; gigabytes and many minutes"
 	@echo "make docs         the documentation as a site, in build/docs"
 	@echo "make experiments  what the results pages show, run again"
+	@echo "make dist         wheels and source distributions of all packages, in dist"
 	@echo "make clean        remove the environments"
 
 demo: $(READY)
@@ -39,7 +40,7 @@ test-long: $(READY)
 # With QUICK=1 these two leave out what takes long and hardly depends on versions: pages, published figures, audits, the
 # search for a budget, tests of the kit, packages from wheel to removal, and rules about our own files.
 LEFT_OUT = $(if $(QUICK),test_docs.py test_shell_tutorial.py test_experiments.py auditing test_target.py test_kit.py \
-  test_planted.py test_examples.py test_scaffold.py test_layers.py test_layout.py)
+  test_planted.py test_examples.py test_packages.py test_scaffold.py test_layers.py test_layout.py)
 
 # The lowest versions of libraries go with the lowest Python. Packages are not built there and style is not checked: the
 # tools for that are new.
@@ -47,7 +48,7 @@ LOWEST_PYTHON := 3.11
 test-lowest:
 	@if .ci/find-python $(LOWEST_PYTHON) >/dev/null; then $(MAKE) --no-print-directory test-on-lowest; \
 	else echo "Not tested: lowest versions. Python $(LOWEST_PYTHON) was not found."; fi
-test-on-lowest: LEFT_OUT += test_examples.py test_scaffold.py
+test-on-lowest: LEFT_OUT += test_examples.py test_packages.py test_scaffold.py
 
 # EXCEPT=3.11 leaves one out.
 PYTHONS := 3.11 3.12 3.13 3.14
@@ -78,6 +79,11 @@ experiments: $(READY)
 	$(BIN)/python $(INSTALL) -e '.[docs]'
 	$(BIN)/python -m docs.experiments
 
+# Each wheel is built from its source distribution: what is missing there fails here, and nothing points to this folder.
+dist: $(READY)
+	rm -rf dist
+	for package in . $(PACKAGES); do $(BIN)/python -m build --no-isolation --outdir dist $$package || exit 1; done
+
 clean:
 	rm -rf .venv .venv-*
 
@@ -85,13 +91,14 @@ $(READY): $(PROJECTS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "dpframe needs Python 3.11 or newer; say make PYTHON=python3.12, for example."; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python $(INSTALL) -e '.[dev]' $(addprefix -e ,$(PLUGINS))
+	@$(BIN)/python -m pip uninstall -q -y dpframe  # one from before dpframe-core would take the command away with it
+	$(BIN)/python $(INSTALL) -e '.[dev]' $(addprefix -e ./,$(PACKAGES))
 	@touch $@
 
 .PRECIOUS: .venv-%/.ready
 .venv-%/.ready: $(PROJECTS)
 	$$(.ci/find-python $*) -m venv --clear .venv-$*
-	.venv-$*/bin/python $(INSTALL) --no-compile -e '.[dev]' $(addprefix -e ,$(PLUGINS))
+	.venv-$*/bin/python $(INSTALL) --no-compile -e '.[dev]' $(addprefix -e ./,$(PACKAGES))
 	@touch $@
 
 # Packages are built in environments of their own, for which pip takes constraints from these variables only: the first
@@ -101,5 +108,5 @@ $(READY): $(PROJECTS)
 	.venv-lowest/bin/python .ci/lowest.py >.venv-lowest/lowest.txt
 	.venv-lowest/bin/python .ci/lowest.py --build >.venv-lowest/build.txt
 	PIP_CONSTRAINT=.venv-lowest/build.txt PIP_BUILD_CONSTRAINT=.venv-lowest/build.txt \
-	  .venv-lowest/bin/python $(INSTALL) --no-compile -c .venv-lowest/lowest.txt -e '.[test]' $(addprefix -e ,$(PLUGINS))
+	  .venv-lowest/bin/python $(INSTALL) --no-compile -c .venv-lowest/lowest.txt -e '.[test]' $(addprefix -e ./,$(PACKAGES))
 	@touch $@

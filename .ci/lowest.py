@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FILES = sorted(
-    [*ROOT.glob("pyproject.toml"), *ROOT.glob("plugins/*/pyproject.toml"), *ROOT.glob("examples/*/pyproject.toml")]
+    path for folder in (".", "core", "plugins/*", "examples/*") for path in ROOT.glob(f"{folder}/pyproject.toml")
 )
 NOT_TESTED = ("dev", "docs")
 FORM = re.compile(r"(?P<name>[\w.-]+)(\[[\w,]+\])?(>=(?P<lowest>[\d.]+)(,<[\d.]+)?)?")

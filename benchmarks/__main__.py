@@ -28,6 +28,9 @@ SECTIONS = {
     "import": "imports",
     "eigen": "eigen",
     "tables": "tables",
+    "rounds": "rounds",
+    "regression": "regression",
+    "coverage": "coverage",
 }
 """Modules by the name of their section, in the order in which they run."""
 

@@ -11,12 +11,12 @@ import numpy as np
 
 import dpframe.plugin as dp
 from benchmarks import environment
+from benchmarks.direction import real_direction
 from benchmarks.environment import PeerError
 from benchmarks.table import Row, Table, at_least, at_most
 from benchmarks.timing import Turns
 from dpframe.lattice import FloatArray
 from dpframe.noise import Keystream
-from dpframe_orbit.direction import real_direction
 
 SEEDS = range(1, 13)
 EPSILON = 1.0

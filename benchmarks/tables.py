@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import attrs
 import numpy as np
@@ -38,11 +39,19 @@ Scores = dict[str, float]
 
 @attrs.frozen(kw_only=True)
 class Planned:
-    """A plan, how a covariance is read from its result, and the tasks that it is for."""
+    """A plan, how a covariance or slopes are read from its result, and the tasks that it is for."""
 
     plan: dp.Plan
-    read: Callable[[dp.Result], Estimate]
+    read: Callable[[dp.Result], Estimate | FloatArray]
     tasks: tuple[str, ...] = TASKS
+
+    def scores(self, result: dp.Result, truth: Truth) -> Scores:
+        """The errors of a result."""
+        found = self.read(result)
+        if not isinstance(found, Estimate):
+            return {REGRESSION: truth.of_slopes(found)}
+        errors = truth.of_covariance(found.covariance, found.penalty)
+        return {task: error for task, error in errors.items() if task in self.tasks}
 
 
 @attrs.frozen(kw_only=True)
@@ -78,7 +87,7 @@ def measure(turns: Turns) -> Table:
         f"over pairs of columns of deviation above {STEADY:g}. Subspace: ‖ÛÛᵀ − UUᵀ‖ in Frobenius norm. Regression: R² "
         "lost against least squares; from a covariance, by ridge with the penalty that the law of its noise gives.",
         "Plain: ranges, `gaussian`, `covariance`. Centered by hand: a released mean, radius and moment. Adaptive: the "
-        "recipe with the goal of the task; eigenvalues by the goal covariance. Rivals: "
+        "recipe with the goal of the task; eigenvalues by the goal covariance, regression by `dp.regression`. Rivals: "
         "benchmarks/rivals says how each is made private and what was strengthened. Limit: `gaussian` noise on rows "
         "about their true mean, with the radius that is best for the task in hindsight; not private, and no bound on "
         "what other mechanisms can do. Where a method leaves a constant open (rounds and radius of CoinPress, rounds "
@@ -111,7 +120,7 @@ def _cells(table: RealTable, seeds: range, progress: Progress) -> Iterator[Cell]
         for epsilon in EPSILONS:
             terms = Terms(budget=dp.Budget(epsilon=epsilon, delta=DELTA), neighbors=neighbors)
             progress.says(f"{table.name}, ε = {epsilon:g}, {neighbors}")
-            plans = {name: plan(table.rows.shape[1], terms) for name, plan in PLANS.items()}
+            plans = {name: plan(table, terms) for name, plan in PLANS.items()}
             medians = {
                 name: _medians([_planned(plan, table, truth, seed) for seed in seeds]) for name, plan in plans.items()
             }
@@ -125,7 +134,8 @@ def _medians(scores: list[Scores]) -> Scores:
     return {task: statistics.median(score[task] for score in scores) for task in scores[0]}
 
 
-def _plain(dim: int, terms: Terms) -> list[Planned]:
+def _plain(table: RealTable, terms: Terms) -> list[Planned]:
+    dim = table.rows.shape[1]
     plan = dp.Plan(
         rows=dp.Rows(columns=_columns(dim), neighbors=terms.neighbors, center=True),
         budget=terms.budget,
@@ -143,7 +153,8 @@ def _plain(dim: int, terms: Terms) -> list[Planned]:
     return [Planned(plan=plan, read=read)]
 
 
-def _by_hand(dim: int, terms: Terms) -> list[Planned]:
+def _by_hand(table: RealTable, terms: Terms) -> list[Planned]:
+    dim = table.rows.shape[1]
     plan = dp.Plan(
         rows=dp.Rows(columns=_columns(dim), neighbors=terms.neighbors, about=dp.ref("center"), norm=dp.ref("radius")),
         budget=terms.budget,
@@ -166,29 +177,45 @@ def _by_hand(dim: int, terms: Terms) -> list[Planned]:
     return [Planned(plan=plan, read=read)]
 
 
-def _adaptive(dim: int, terms: Terms) -> list[Planned]:
+def _adaptive(table: RealTable, terms: Terms) -> list[Planned]:
     """One plan for each goal."""
-    rows = dp.Rows(columns=_columns(dim), neighbors=terms.neighbors)
+    dim = table.rows.shape[1]
+    columns = _columns(dim)
+    rows = dp.Rows(columns=columns, neighbors=terms.neighbors)
 
-    def planned(goal: str, *tasks: str) -> Planned:
-        plan = dp.Plan(rows=rows, budget=terms.budget, steps=[dp.release("covariance", "adaptive", goal=goal)])
-        return Planned(plan=plan, read=read, tasks=tasks)
+    def planned(*tasks: str, **parameters: Any) -> Planned:
+        plan = dp.Plan(rows=rows, budget=terms.budget, steps=[dp.release("covariance", "adaptive", **parameters)])
+        return Planned(plan=plan, read=covariance, tasks=tasks)
 
-    def read(result: dp.Result) -> Estimate:
-        deviation = result.record("covariance.moment").line.noise["diagonal"] / float(result["covariance.count"])
-        scales = np.diag(result["covariance.scale"] if "covariance.scale" in result else np.ones(dim))
-        return Estimate(covariance=result["covariance"], penalty=scales @ penalty(deviation, dim) @ scales)
+    def covariance(result: dp.Result) -> Estimate:
+        return Estimate(covariance=result["covariance"], penalty=np.zeros((dim, dim)))
 
-    return [
-        planned("covariance", COVARIANCE, EIGENVALUES),
-        planned("components", *SUBSPACES.values()),
-        planned("correlation", CORRELATION),
-        planned("regression", REGRESSION),
+    def slopes(result: dp.Result) -> FloatArray:
+        return np.asarray(result["model"][:-1])
+
+    plans = [
+        planned(COVARIANCE, EIGENVALUES, goal="covariance"),
+        *(planned(task, goal="components", k=k) for k, task in SUBSPACES.items() if k < dim),
+        planned(CORRELATION, goal="correlation"),
     ]
+    if table.target is not None:
+        plan = dp.regression_plan(
+            columns=columns,
+            target=columns[table.target].name,
+            epsilon=terms.budget.epsilon,
+            delta=terms.budget.delta,
+            neighbors=terms.neighbors,
+        )
+        plans.append(Planned(plan=plan, read=slopes, tasks=(REGRESSION,)))
+    return plans
 
 
-PLANS: dict[str, Callable[[int, Terms], list[Planned]]] = {PLAIN: _plain, BY_HAND: _by_hand, ADAPTIVE: _adaptive}
-"""Plans of the project, by name: for so many columns at a guarantee."""
+PLANS: dict[str, Callable[[RealTable, Terms], list[Planned]]] = {
+    PLAIN: _plain,
+    BY_HAND: _by_hand,
+    ADAPTIVE: _adaptive,
+}
+"""Plans of the project, by name: for a table at a guarantee."""
 
 
 def _columns(dim: int) -> list[dp.Column]:
@@ -198,9 +225,7 @@ def _columns(dim: int) -> list[dp.Column]:
 def _planned(plans: list[Planned], table: RealTable, truth: Truth, seed: int) -> Scores:
     scores: Scores = {}
     for planned in plans:
-        estimate = planned.read(planned.plan.run(table.rows, insecure_seed=seed))
-        errors = truth.of_covariance(estimate.covariance, estimate.penalty)
-        scores |= {task: error for task, error in errors.items() if task in planned.tasks}
+        scores |= planned.scores(planned.plan.run(table.rows, insecure_seed=seed), truth)
     return scores
 
 

@@ -28,13 +28,14 @@ from dpframe.errors import (
 from dpframe.forecast import Comparison, Comparisons, compare
 from dpframe.hookspecs import hookimpl
 from dpframe.interfaces import Accountant, BoundOracle, Mechanism, PostProcessor, Recipe, Statistic
+from dpframe.intervals import Interval
 from dpframe.ledger import Dataset, Ledger
 from dpframe.plan import Plan
-from dpframe.plan.standard import correlation_plan, covariance_plan, pca_plan
+from dpframe.plan.standard import correlation_plan, covariance_plan, pca_plan, regression_plan
 from dpframe.plan.steps import Step, derive, release
 from dpframe.registry import plugins, register, unregister
 from dpframe.run.explain import Explanation
-from dpframe.run.one_call import correlation, covariance, pca
+from dpframe.run.one_call import correlation, covariance, pca, regression
 from dpframe.run.progress import Progress
 from dpframe.run.result import Charge, Record, Result
 from dpframe.sources.csv_format import csv
@@ -65,6 +66,7 @@ __all__ = [
     "Dataset",
     "DerivationFailed",
     "Explanation",
+    "Interval",
     "Ledger",
     "LedgerError",
     "Mechanism",
@@ -103,6 +105,8 @@ __all__ = [
     "query",
     "ref",
     "register",
+    "regression",
+    "regression_plan",
     "release",
     "unregister",
 ]

@@ -10,7 +10,8 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from importlib import metadata
+from collections.abc import Container
+from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,14 +25,36 @@ from dpframe.interfaces import API_VERSION, Accountant, BoundOracle, Mechanism, 
 
 ENTRY_POINTS = "dpframe"
 DISABLE = "DPFRAME_DISABLE_PLUGINS"
-OWN = ("dpframe-adaptive", "dpframe-gaussian", "dpframe-laplace", "dpframe-orbit", "dpframe-pld", "dpframe-spiked")
-"""The project's own plugins are loaded first, so that no other can take their names."""
+OWN = {
+    "dpframe-adaptive": (
+        *("mechanism adaptive", "postprocessor kept-share", "postprocessor column-scales"),
+        *("postprocessor ball-or-box-center", "postprocessor ball-or-box-norm", "postprocessor adaptive-count"),
+        *("postprocessor adaptive-mean", "postprocessor adaptive-covariance", "postprocessor denoise"),
+        "postprocessor preconditioner",
+    ),
+    "dpframe-gaussian": ("mechanism gaussian", "mechanism gaussian-folds", "mechanism gaussian-sum"),
+    "dpframe-laplace": ("mechanism laplace-eigenvalues", "mechanism laplace-sum", "mechanism matrix-laplace"),
+    "dpframe-orbit": (
+        *("mechanism bingham", "mechanism bingham-low-rank", "mechanism deflation", "mechanism laplace-scores"),
+        *("mechanism orbit", "mechanism orbit-low-rank"),
+    ),
+    "dpframe-pld": ("accountant pld",),
+    "dpframe-spiked": (
+        *("mechanism spiked", "mechanism spiked-block", "mechanism block-gaussian", "mechanism block-radii"),
+        *("postprocessor block-estimate", "postprocessor range-radii", "postprocessor spiked-covariance"),
+        *("postprocessor eigenvalue-shrinkage", "postprocessor eigen-ratio-rank"),
+    ),
+}
+"""The project's own plugins, with the names that plans use: an error says which of them to install.
+
+They are loaded first, so that no other can take their names.
+"""
 
 STEP_KEYS = ("release", "derive", "with", "weight", "level", "rows")
 """What a step of a plan file says beside the parameters of its action."""
 
 CORE = "dpframe"
-"""The origin of the classes of the core."""
+"""The origin of the classes of the core: the package, whose distribution is dpframe-core."""
 
 HERE = "this process"
 """The origin of classes registered by :func:`dpframe.register`."""
@@ -104,7 +127,7 @@ class Catalog:
         """Load and check every plugin; a broken one affects no other. `complete` says whether all were imported."""
         from dpframe.builtin import hooks as builtin
 
-        self._add(builtin, CORE, version_of(CORE))
+        self._add(builtin, CORE, core_version())
         disabled = {word.strip() for word in os.environ.get(DISABLE, "").split(",")} - {""}
         for entry in sorted(metadata.entry_points(group=ENTRY_POINTS), key=_precedence):
             name, version = _distribution(entry)
@@ -115,13 +138,15 @@ class Catalog:
             if name in disabled:
                 self.plugins[name] = PluginInfo(name, version, "disabled", reason=f"named in {DISABLE}")
                 continue
+            begun = _being_imported(entry)
             try:
                 plugin = entry.load()
             except BROKEN as error:
                 self._set_aside(name, version, f"it cannot be imported: {described(error)}", _files_may_rule(entry))
+                self.complete &= not (begun or _being_imported(entry))
             else:
+                self.complete &= not _being_imported(entry)  # asked before its hooks are: it may end at any moment
                 self._add(plugin, name, version)
-            self.complete &= not _being_imported(entry)
 
     def _add(self, plugin: Any, name: str, version: str) -> None:
         try:
@@ -247,9 +272,12 @@ def _precedence(entry: metadata.EntryPoint) -> tuple[bool, str]:
     return not _is_own(entry), _distribution(entry)[0]
 
 
-def version_of(distribution: str) -> str:
-    """The version of an installed distribution."""
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return "unknown"
+def core_version() -> str:
+    """The version of the package, whichever distribution brought it."""
+    return str(import_module(CORE).__version__)
+
+
+def where_to_get(provided: str, installed: Container[str]) -> str:
+    """How to get a class, named as "role name", of a plugin of the project that is not installed; "" for others."""
+    homes = [name for name, provides in OWN.items() if provided in provides and name not in installed]
+    return f" It is in {homes[0]}: pip install {homes[0]}." if homes else ""

@@ -72,10 +72,18 @@ def float_residual(matrix: FloatArray, values: FloatArray, vectors: FloatArray) 
     """The residual of a float eigendecomposition of the integer matrix that ``matrix`` was rounded from."""
     scaled = vectors * values
     image, image_error = _product(matrix, vectors)
-    square, square_error = _product(vectors.T, vectors)
     residual = _length(image - scaled) + image_error + UNIT * _length(scaled)
-    overlap = _length(square - np.eye(len(matrix))) + square_error
-    return Residual(residual, overlap, UNIT * _length(matrix))
+    return Residual(residual, overlap(vectors), UNIT * _length(matrix))
+
+
+def overlap(vectors: FloatArray) -> float:
+    """A bound on o = ‖VᵀV − I‖, and so on ‖V − Q‖ for the orthogonal factor Q of V, as ‖H − I‖ ≤ ‖H² − I‖.
+
+    >>> overlap(np.array([[1.0, 0.0], [0.0, 1.0]])) < 1e-15
+    True
+    """
+    square, error = _product(vectors.T, vectors)
+    return SLACK * (_length(square - np.eye(len(vectors))) + error)
 
 
 def _product(left: FloatArray, right: FloatArray) -> tuple[FloatArray, float]:
@@ -146,34 +154,76 @@ def eigensystem(matrix: Any, error: float) -> tuple[FloatArray, FloatArray]:
     >>> values.round(6).tolist(), abs(vectors * 2**0.5).round(6).tolist()
     ([1.0, 3.0], [[1.0, 1.0], [1.0, 1.0]])
     """
+    return certified_eigensystem(matrix, error)[:2]
+
+
+def certified_eigensystem(matrix: Any, error: float) -> tuple[FloatArray, FloatArray, Residual]:
+    """The result of `eigensystem`, and the residual of these very floats.
+
+    The matrix Q of the residual is the orthogonal factor of the vectors that are returned. Where these were improved by
+    rotations, rounding them to floats may have taken the residual above ``error`` again, for entries above 2⁷⁰ or so:
+    callers that need Q itself check it.
+    """
     floats, start = matrix.astype(np.float64), np.eye(len(matrix))
     try:
         values, vectors = np.linalg.eigh(floats)
     except np.linalg.LinAlgError:  # no convergence
-        return _rotated(matrix, start, error)
-    found = float_residual(floats, values, vectors)
-    if found.of_matrix <= error and found.overlap < _CLOSE:
-        return values, vectors
-    return _rotated(matrix, vectors if found.overlap < _NEARLY else start, error)
+        found = Residual(math.inf, math.inf)
+    else:
+        found = float_residual(floats, values, vectors)
+        if found.of_matrix <= error and found.overlap < _CLOSE:
+            return values, vectors, found
+    values, vectors = _rotated(matrix, vectors if found.overlap < _NEARLY else start, error)
+    return values, vectors, float_residual(floats, values, vectors)
 
 
 def _rotated(matrix: Any, start: FloatArray, error: float) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues and eigenvectors by rotations of nearly orthonormal vectors."""
+    """Eigenvalues and eigenvectors by rotations of nearly orthonormal vectors, rounded to floats."""
+    rounding = SLACK * UNIT * math.sqrt(sum(int(entry) ** 2 for entry in matrix.flat))
+    fixed = fixed_eigensystem(matrix, start, error - rounding)
+    unit = 1 << FIXED
+    values = np.array([value / unit for value in fixed.values])
+    vectors = np.array([[entry / unit for entry in row] for row in _shifted(fixed.vectors, 0)])
+    return values, vectors
+
+
+@attrs.frozen
+class FixedPoint:
+    """Eigenvalues, from the smallest, and eigenvectors in units of 2^−FIXED.
+
+    Args:
+        values: the eigenvalues.
+        vectors: the eigenvectors in columns, an fmpz_mat.
+        residual: the proved residual.
+    """
+
+    values: list[int]
+    vectors: Any
+    residual: Residual
+
+
+def fixed_eigensystem(matrix: Any, start: FloatArray, error: float) -> FixedPoint:
+    """Eigenvalues and eigenvectors of a symmetric integer matrix by Jacobi rotations, in fixed-point arithmetic.
+
+    Args:
+        matrix: a symmetric array of integers of any size.
+        start: nearly orthonormal columns to begin with; the identity will do.
+        error: the bound on ‖M − QΓQᵀ‖ that is to be proved; a SamplingError is raised where it is out of reach.
+    """
     from flint import fmpz_mat
 
     exact, unit = fmpz_mat(matrix.tolist()), 1 << FIXED
     basis = _orthonormal(
         fmpz_mat([[int(entry * 2.0**BITS) << FIXED - BITS for entry in row] for row in start.tolist()])
     )
-    for _ in range(SWEEPS):
+    for _ in range(SWEEPS if error > 0.0 else 0):
         inner = _shifted(basis.transpose() * exact * basis, FIXED)
         values = [inner[i][i] for i in range(len(inner))]
         found = _residual(exact, values, basis, FIXED)
-        floats = np.array([value / unit for value in values])
-        if found.of_matrix + UNIT * float(np.linalg.norm(floats)) <= error and found.overlap < _CLOSE:
-            order = np.argsort(floats)
-            vectors = np.array([[entry / unit for entry in row] for row in _shifted(basis, 0)])
-            return floats[order], vectors[:, order]
+        if found.of_matrix <= error and found.overlap < _CLOSE:
+            order = sorted(range(len(values)), key=values.__getitem__)
+            columns = _shifted(basis.transpose(), 0)
+            return FixedPoint([values[i] for i in order], fmpz_mat([columns[i] for i in order]).transpose(), found)
         least = int(error * unit) // (8 * len(inner))
         basis = fmpz_mat(_swept(inner, _shifted(basis.transpose(), 0), least)).transpose()
     raise SamplingError(

@@ -52,6 +52,8 @@ def dpframe_bound_oracles() -> list[type[BoundOracle]]:  # type: ignore[empty-bo
 def dpframe_before_charge(plan: Plan, losses: Sequence[PrivacyLoss]) -> None:
     """Called just before a run is charged; raise to veto it. Nothing has been read or drawn yet.
 
+    A dry run calls it too, and charges nothing.
+
     No run takes place while a plugin that implements this hook is set aside.
     """
 

@@ -20,6 +20,7 @@ from dpframe.losses import PrivacyLoss
 from dpframe.rounding import format_down, format_up
 
 if TYPE_CHECKING:
+    from dpframe.intervals import Law
     from dpframe.noise import Random
     from dpframe.plan import Plan
     from dpframe.plan.steps import Step
@@ -37,8 +38,9 @@ API_VERSION = 1
 """Incremented when an interface changes in a way that plugins must follow."""
 
 Numerics = Literal["exact", "certified", "floating"]
-"""How a release is computed: "exact" (integers from the rows to the draw), "certified" (a floating-point computation,
-whose error is bounded afterwards and covered by noise) or "floating" (the loss holds in exact arithmetic)."""
+"""How a release is computed: "exact" (integers from the rows to the draw, or decided in balls), "certified" (a
+floating-point computation, whose error is bounded afterwards and covered by noise) or "floating" (the loss holds in
+exact arithmetic)."""
 
 
 class Statistic(ABC):
@@ -147,6 +149,32 @@ class Mechanism(ABC):
         """
         return {}
 
+    def law(self, value: Kind, rows: Rows, level: float, laws: Mapping[str, Law]) -> Law | None:
+        """What a released value says about the one without noise, for error bars; None if that is not known.
+
+        By default it follows from `noise`, taken as normal: of the names "diagonal" and "off-diagonal" for a symmetric
+        matrix, and of "each" for independent noise on every number. Inputs hold values here.
+
+        Args:
+            value: the released value.
+            rows: the promise, with its dimension and released parts.
+            level: the level of the release.
+            laws: those of the inputs, by field, as far as they are known.
+        """
+        from dpframe.intervals.additive import law_of
+
+        return law_of(value, self.noise(rows, level))
+
+    def redraw(self, value: Kind, rows: Rows, level: float, random: np.random.Generator) -> Kind | None:
+        """A release as it would be drawn again if the released value were the truth; None if that is not known.
+
+        Error bars of derivations that state no law are found by redrawing. It is post-processing: the generator need
+        not be secure. By default noise of `law` is added to the value. Inputs hold values here.
+        """
+        from dpframe.intervals.additive import redrawn
+
+        return redrawn(value, self.law(value, rows, level, {}), random)
+
     def law_error(self, rows: Rows, level: float) -> float:
         """How far the law of a release, as computed, may be from that in exact arithmetic, in total variation.
 
@@ -224,6 +252,17 @@ class PostProcessor(ABC):
         Every declared input holds a value here, and fields declared by :func:`dpframe.plugin.noise_of` their noise.
         """
         return {}
+
+    def result_law(self, laws: Mapping[str, Law]) -> Law | None:
+        """What the result says about the one without noise, for error bars; None if no law is stated.
+
+        Then releases are redrawn (`Mechanism.redraw`) and the derivation is applied to each. Every declared input holds
+        a value here.
+
+        Args:
+            laws: those of the inputs, by field, as far as they are known.
+        """
+        return None
 
     def choice(self) -> str:
         """What was chosen from released values, and why, in a sentence for the report; "" where nothing was chosen.

@@ -175,6 +175,37 @@ class AugmentedMoment(Kind):
 
 
 @attrs.frozen(eq=False, slots=False)
+class FoldedMoment(Kind):
+    """Second moments of disjoint folds of the rows, one below the other.
+
+    Args:
+        folds: their number.
+        constant: the constant coordinate of the rows, the last one; None without it.
+    """
+
+    title = "moments of folds"
+
+    folds: int = attrs.field(kw_only=True)
+    constant: float | None = attrs.field(default=None, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if not (validators.is_int(self.folds) and self.folds > 1):
+            raise self._refused("at least two folds")
+        if self.array.ndim != 2 or self.array.shape != (self.folds * self.array.shape[1], self.array.shape[1]):
+            raise self._refused("a square matrix for each fold, one below the other")
+        if self.array.dtype.kind != "f" or not np.array_equal(self.moments, self.moments.transpose(0, 2, 1)):
+            raise self._refused("real and symmetric matrices")
+        if self.constant is not None and not (validators.is_finite(self.constant) and self.constant > 0):
+            raise self._refused("a positive constant")
+
+    @property
+    def moments(self) -> NDArray[Any]:
+        """The moment of each fold, (folds, width, width)."""
+        return self.array.reshape(self.folds, self.array.shape[1], self.array.shape[1])
+
+
+@attrs.frozen(eq=False, slots=False)
 class AugmentedSum(Kind):
     """The sum of rows whose last coordinate is constant; it contains the count and the mean.
 
@@ -277,6 +308,18 @@ class Scales(Vector):
 
 
 @attrs.frozen(eq=False, slots=False)
+class LinearMap(Kind):
+    """A square matrix by which rows are multiplied."""
+
+    title = "a linear map"
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.array.ndim != 2 or self.array.shape[0] != self.array.shape[1] or self.array.dtype.kind != "f":
+            raise self._refused("as many rows as columns of numbers")
+
+
+@attrs.frozen(eq=False, slots=False)
 class Radii(Vector):
     """Two bounds on lengths: of the projection on a subspace, and of that on its orthogonal complement."""
 
@@ -293,6 +336,66 @@ class Mean(Vector):
     """The mean of the rows."""
 
     title = "a mean"
+
+
+@attrs.frozen(eq=False, slots=False)
+class LinearModel(Vector):
+    """A linear model of one column: a slope for each feature, in the units of the columns, and the intercept, last.
+
+    Args:
+        target: the column that is predicted.
+        penalty: what was added to the variance of every feature, in the coordinates of the covariance.
+        r_squared: the share of the variance of the target that these slopes explain on the rows, estimated.
+    """
+
+    title = "a linear model"
+
+    target: str = attrs.field(kw_only=True)
+    penalty: float = attrs.field(kw_only=True)
+    r_squared: float = attrs.field(kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if len(self.array) < 2 or self.array.dtype.kind != "f":
+            raise self._refused("one slope at least, and an intercept")
+        if not isinstance(self.target, str) or not self.target:
+            raise self._refused("the name of its target")
+        if not (validators.is_finite(self.penalty) and self.penalty >= 0.0):
+            raise self._refused("a penalty of at least 0")
+        if not (validators.is_finite(self.r_squared) and 0.0 <= self.r_squared <= 1.0):
+            raise self._refused("an R² from 0 to 1")
+
+    @property
+    def slopes(self) -> NDArray[Any]:
+        """The slope of each feature, in the units of the columns."""
+        return self.array[:-1]
+
+    @property
+    def intercept(self) -> float:
+        """The predicted value where all features are 0."""
+        return float(self.array[-1])
+
+
+@attrs.frozen(eq=False, slots=False)
+class Discriminant(Kind):
+    """Linear scores of classes, one in each row: a slope for each feature, in units, and the intercept, last.
+
+    A row is of the class whose score is largest.
+
+    Args:
+        features: the names of the features.
+        shares: the share of each class.
+    """
+
+    title = "scores of classes"
+
+    features: tuple[str, ...] = attrs.field(kw_only=True)
+    shares: tuple[float, ...] = attrs.field(kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.array.shape != (len(self.shares), len(self.features) + 1) or self.array.dtype.kind != "f":
+            raise self._refused("a row for each class, with a slope for each feature and an intercept")
 
 
 @attrs.frozen(eq=False, slots=False)

@@ -19,6 +19,10 @@ from dpframe import __all__ as _users
 from dpframe import eigensolver, lattice, postprocess, rounding, sensitivity, validators
 from dpframe.builtin.private_quantile import PrivateQuantile
 from dpframe.interfaces import API_VERSION
+from dpframe.intervals import AffineLaw, EntryLaw, Law, MatrixLaw
+from dpframe.intervals.additive import law_of
+from dpframe.intervals.low_rank import LowRankLaw
+from dpframe.intervals.ordered import OrderedLaw
 from dpframe.jit import compiled, compiled_part
 from dpframe.kinds import (
     AugmentedMoment,
@@ -26,8 +30,12 @@ from dpframe.kinds import (
     Axes,
     ComplexSubspace,
     Covariance,
+    Discriminant,
+    FoldedMoment,
     HermitianMatrix,
     Kind,
+    LinearMap,
+    LinearModel,
     Loadings,
     Mean,
     Radii,
@@ -49,11 +57,12 @@ from dpframe.sensitivity import Sensitivity
 from dpframe.spec.bounds import Assumption, Bound
 from dpframe.spec.models import Model
 from dpframe.spec.refs import Ref, Shape, input, noise_of, number, shape_of
-from dpframe.statistics import BlockMoment, ColumnHistogram, Moment, NormHistogram, RowSum
+from dpframe.statistics import BlockMoment, ColumnHistogram, FoldMoments, Moment, NormHistogram, RowSum
 
 __all__ = [  # noqa: PLE0604 - names of dpframe, and these
     *_users,
     "API_VERSION",
+    "AffineLaw",
     "Assumption",
     "AugmentedMoment",
     "AugmentedSum",
@@ -64,16 +73,26 @@ __all__ = [  # noqa: PLE0604 - names of dpframe, and these
     "ColumnHistogram",
     "ComplexSubspace",
     "Covariance",
+    "EntryLaw",
+    "Discriminant",
     "FloatArray",
+    "FoldMoments",
+    "FoldedMoment",
     "HermitianMatrix",
     "IntArray",
     "Kind",
+    "Law",
+    "LinearMap",
+    "LinearModel",
     "Loadings",
+    "LowRankLaw",
+    "MatrixLaw",
     "Mean",
     "Model",
     "Moment",
     "NormHistogram",
     "Normals",
+    "OrderedLaw",
     "PrivacyLoss",
     "PrivateData",
     "PrivateQuantile",
@@ -94,6 +113,7 @@ __all__ = [  # noqa: PLE0604 - names of dpframe, and these
     "eigensolver",
     "input",
     "lattice",
+    "law_of",
     "moment_steps",
     "noise_of",
     "number",

@@ -17,7 +17,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pluggy
 
-from dpframe.discovery import CORE, DISABLE, HERE, ROLES, Catalog, Classes, PluginInfo, checked_class, version_of
+from dpframe.discovery import (
+    CORE,
+    DISABLE,
+    HERE,
+    ROLES,
+    Catalog,
+    Classes,
+    PluginInfo,
+    checked_class,
+    core_version,
+    where_to_get,
+)
 from dpframe.errors import PluginError
 from dpframe.interfaces import Accountant, BoundOracle, Mechanism, PostProcessor, Recipe
 from dpframe.losses import PrivacyLoss
@@ -33,12 +44,15 @@ class Registry:
 
     Plugins are loaded into a new catalog, which is used from the moment it is whole. An interrupt on the way leaves
     nothing behind, and the next look-up begins again: no run can pass by a rule of a plugin that was not loaded yet.
+
+    No lock is held while plugins are imported, since another thread may hold the lock of the import of one of them and
+    make a look-up. Threads that make the first look-up together each load a catalog, and all use the first whole one.
     """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._whole: Catalog | None = None
-        self._loading: Catalog | None = None  # of the thread that holds the lock
+        self._thread = threading.local()  # holds the catalog that a thread is loading
         self._here: Classes = {}
 
     def load(self) -> Catalog:
@@ -49,17 +63,18 @@ class Registry:
         """
         if self._whole is not None:
             return self._whole
+        loading: Catalog | None = getattr(self._thread, "loading", None)
+        if loading is not None:
+            return loading
+        found = self._thread.loading = Catalog(self._here)
+        try:
+            found.discover()
+        finally:
+            self._thread.loading = None
         with self._lock:
-            if self._whole is not None or self._loading is not None:
-                return self._whole or self._loading
-            found = self._loading = Catalog(self._here)
-            try:
-                found.discover()
-                if found.complete:
-                    self._whole = found
-            finally:
-                self._loading = None
-            return found
+            if self._whole is None and found.complete:
+                self._whole = found
+        return self._whole or found
 
     @property
     def _manager(self) -> pluggy.PluginManager:
@@ -100,9 +115,9 @@ class Registry:
                 "dp.register takes a class derived from dp.Mechanism, dp.Recipe, dp.PostProcessor, dp.Statistic, "
                 f"dp.Accountant or dp.BoundOracle; got {cls!r}."
             )
+        key, found = (role, checked_class(role, cls)), self.load()
         with self._lock:
-            key = (role, checked_class(role, cls))
-            if key in (found := self.load()).classes:
+            if key in found.classes:
                 raise PluginError(f"the {role} name {key[1]!r} is already provided by {found.provider_label(key)}.")
             self._here[key] = cls
         return cls
@@ -133,9 +148,11 @@ class Registry:
             return classes[role, name]
         known = {label: found.provider_label((kind, label)) for kind, label in classes if kind == role}
         if role == "accountant":
-            known["auto"] = f"{CORE} {version_of(CORE)}"
+            known["auto"] = f"{CORE} {core_version()}"
         close = difflib.get_close_matches(str(name), known, n=1)
-        if close:
+        if where := where_to_get(f"{role} {name}", found.plugins):
+            advice = where
+        elif close:
             advice = f" Did you mean {close[0]!r} ({known[close[0]]})?"
         else:
             advice = f" There is: {', '.join(sorted(known)) or 'none'}."

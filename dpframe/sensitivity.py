@@ -11,6 +11,7 @@ moment Σ q qᵀ, Frobenius norm         R²           √2 R²  (R² when d = 1
 augmented moment, rows [q, c], c ≤ R  R² + c²      √2 (R² + c²)
 moment, trace norm                    R²           2 R²  (R² when d = 1)
 augmented moment, trace norm          R² + c²      2 (R² + c²)
+moments of folds, Frobenius norm      R² + c²      √2 (R² + c²), also when d = 1
 sum Σ [q, c], Euclidean norm, c ≤ R   √(R² + c²)   2 R
 sum Σ [q, c], L1 norm, c ≤ R          ⌊√p R⌋ + c   2 ⌊√p R⌋
 eigenvalues, L1 norm                  R²           2 R²  (R² when d = 1)
@@ -28,7 +29,10 @@ orthogonal, and |x² − y²| ≤ R². The trace norm, the sum of the sizes of t
 ‖x‖², and ‖xxᵀ − yyᵀ‖₁² = (‖x‖² + ‖y‖²)² − 4(x·y)², largest for the same rows. The sum: ‖x − y‖ is largest for opposite
 rows, and the constants cancel. Its L1 norm: a row with at most p entries that are not zero has an L1 norm of at most √p
 times its length (Cauchy and Schwarz), and it is an integer. p is the number of columns, since of the levels of a
-category one has an entry; without columns it is the dimension. A row with a non-finite entry contributes nothing, so
+category one has an entry; without columns it is the dimension. Moments of disjoint
+folds, all in one vector: a row is in one fold, which is a function of that row, so it moves one of them by its own
+moment. If it is replaced, either both rows are in one fold, as above, or one moment loses xxᵀ and another gains yyᵀ,
+whose squares add up to ‖x‖⁴ + ‖y‖⁴. A row with a non-finite entry contributes nothing, so
 replacing one row may also act as adding or removing one, which has no larger effect in any line. The score is defined
 for Hermitian matrices H whose eigenvalues lie in an interval of length 1: a new row x adds xᵀHx to each score, which is
 ‖x‖² times a number in that interval, and a removed row subtracts such a term.
@@ -97,6 +101,12 @@ def _one_row(rows: Rows) -> int:
 def _two_rows(rows: Rows) -> int:
     """2 if one row can be replaced by an orthogonal one, otherwise 1."""
     return 2 if rows.neighbors == "replace" and rows.known_dim + rows.center > 1 else 1
+
+
+def fold_moments(rows: Rows) -> Sensitivity:
+    """Sensitivity of the second moments of disjoint folds, all together; a replaced row may change its fold."""
+    one = rows.contributions * _one_row(rows)
+    return Sensitivity(l2_squared=(2 if rows.neighbors == "replace" else 1) * one**2)
 
 
 def augmented_sum(rows: Rows, constant: int) -> Sensitivity:

@@ -6,16 +6,17 @@ import itertools
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from dpframe import lattice, sensitivity, validators
 from dpframe.errors import PlanError
 from dpframe.interfaces import Statistic
-from dpframe.kinds import AugmentedMoment, AugmentedSum, Radii, Subspace, SymmetricMatrix
+from dpframe.kinds import AugmentedMoment, AugmentedSum, FoldedMoment, Radii, Subspace, SymmetricMatrix
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.reading.chunk import Chunk
 from dpframe.sensitivity import Sensitivity
@@ -27,6 +28,7 @@ from dpframe.spec.rows import Rows
 if TYPE_CHECKING:
     from dpframe.reading.exact_sum import ExactSum
 
+MOST_FOLDS = 100
 BASIS_BITS = 30  # |Σ q u| ≤ 2¹⁶ · 2³⁰ · (1 + tiny) < 2⁵³: projections of integer rows are exact
 
 
@@ -71,6 +73,68 @@ class Moment(Statistic):
         if rows.center:
             return AugmentedMoment(array, axes=rows.axes, constant=rows.constant * rows.step)
         return SymmetricMatrix(array, axes=rows.axes)
+
+
+@attrs.frozen(kw_only=True)
+class FoldMoments(Statistic):
+    """The second moments of disjoint folds of the rows, for cross-validation at the price of one moment.
+
+    The fold of a row is a public hash of the row itself, as it is on the lattice. So it depends on no other row, as a
+    position would: where one row is removed, all others stay in their folds. Equal rows share a fold.
+
+    Args:
+        folds: the number of folds.
+        key: a public number; another one gives other folds.
+    """
+
+    name = "fold-moments"
+
+    folds: int = attrs.field(validator=validators.integer(at_least=2, at_most=MOST_FOLDS))
+    key: int = attrs.field(default=0, validator=validators.integer(at_least=0, at_most=2**63 - 1))
+
+    def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
+        """See :func:`dpframe.sensitivity.fold_moments`."""
+        return {"moments": sensitivity.fold_moments(rows)}
+
+    def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
+        """The Gram matrices of the rows of each fold."""
+        integers = chunk.integers()
+        places = self.places(integers)
+        return {"moments": np.stack([lattice.gram(integers[places == fold]) for fold in range(self.folds)])}
+
+    def places(self, integers: FloatArray) -> IntArray:
+        """The fold of each integer row: a hash of its numbers, one after the other, by multiplying and shifting.
+
+        Args:
+            integers: integer rows.
+        """
+        with np.errstate(over="ignore"):  # arithmetic modulo 2⁶⁴ is meant
+            found = np.full(len(integers), _mixed(np.array([self.key], dtype=np.uint64))[0])
+            for column in integers.T:
+                found = _mixed(found ^ column.astype(np.int64).view(np.uint64))
+        return (found % np.uint64(self.folds)).astype(np.int64)
+
+    def part_shapes(self, rows: Rows) -> Mapping[str, Shape]:
+        """One square matrix for each fold."""
+        return {"moments": (self.folds, *Moment.shape(rows))}
+
+    def shape(self, rows: Rows) -> Shape:
+        """The shape of released moments, one below the other."""
+        return (None, None) if rows.dim is None else (self.folds * rows.width, rows.width)
+
+    def value(self, noisy: IntArray, rows: Rows) -> FoldedMoment:
+        """Noisy moments in the units of the rows: post-processing."""
+        array = noisy.reshape(-1, noisy.shape[-1]).astype(np.float64) * rows.step**2
+        constant = rows.constant * rows.step if rows.center else None
+        return FoldedMoment(array, folds=self.folds, constant=constant)
+
+
+def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Each 64-bit word mixed: all bits of the result depend on all bits of the word (the finalizer of SplitMix64)."""
+    words = words + np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(words ^ (words >> np.uint64(31)))
 
 
 @attrs.frozen(kw_only=True)
@@ -255,12 +319,16 @@ class NormHistogram(Statistic):
             steps = np.rint(np.multiply(chunk.finite(), last / self.edges[-1], dtype=np.float64, casting="unsafe"))
         np.clip(steps, -last - 1, last + 1, out=steps)  # a clipped coordinate is still beyond the last edge
         squares = np.einsum("ij,ij->i", steps, steps)
-        return {"counts": _counts(squares, self._squared_edges(bits))}
+        return {"counts": _counts(squares, _squared_edges(self.edges, bits))}
 
-    def _squared_edges(self, bits: int) -> FloatArray:
-        """The squared edges on the same grid: integers below 2⁵³, hence exact in float64."""
-        per_step = Fraction(2**bits) / Fraction(self.edges[-1])
-        return np.array([float(round(Fraction(edge) * per_step) ** 2) for edge in self.edges])
+
+@lru_cache(maxsize=64)
+def _squared_edges(edges: tuple[float, ...], bits: int) -> FloatArray:
+    """The squared edges on the grid of lengths: integers below 2⁵³, hence exact in float64."""
+    per_step = Fraction(2**bits) / Fraction(edges[-1])
+    squares = np.array([float(round(Fraction(edge) * per_step) ** 2) for edge in edges])
+    squares.setflags(write=False)  # it is shared
+    return squares
 
 
 @attrs.frozen(kw_only=True)

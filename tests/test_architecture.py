@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from docs.figures import architecture
 
 
@@ -18,3 +20,9 @@ def test_the_walk_is_written_from_the_docstrings() -> None:
 
 def test_a_run_takes_this_walk() -> None:
     assert list(architecture.WALK) == architecture.calls()
+
+
+def test_the_page_counts_the_steps_before_the_charge() -> None:
+    text = architecture.PAGE.read_text(encoding="utf-8")
+    (step,) = re.findall(r"^(\d+)\. `dpframe\.ledger\.account\.Account\.reserve`", text, re.M)
+    assert f"\nThe charge is step {step}. " in text

@@ -267,3 +267,31 @@ def test_the_files_of_a_plugin_that_cannot_be_imported_are_searched_for_a_rule(
 def test_a_plugin_that_makes_the_first_look_up_while_it_is_imported_is_found_whole(tmp_path: Path) -> None:
     write_plugin(tmp_path, "a_rule", f"import dpframe.plugin as dp\nSTEP = dp.release('m', 'gaussian')\n{RULE}")
     assert ["never"] == python("    import a_rule\n" + RUN, tmp_path)
+
+
+def test_threads_that_import_a_plugin_and_look_up_names_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    """One imports a plugin, which looks up names; the other, amid its own look-up, has to wait for that import."""
+    events = "import threading\nimporting, looking = threading.Event(), threading.Event()\n"
+    (tmp_path / "events.py").write_text(events)
+    write_plugin(tmp_path, "a_first", "import events\nevents.importing.wait(60)\nevents.looking.set()\n")
+    write_plugin(
+        tmp_path,
+        "b_rule",
+        f"import events\nevents.importing.set()\nevents.looking.wait(60)\n{RULE}\nNAMES = dp.plugins()\n",
+    )
+    code = """
+        import threading
+        import events
+        import dpframe.plugin as dp
+        one = threading.Thread(target=lambda: __import__("b_rule"), daemon=True)
+        one.start()
+        events.importing.wait(60)
+        other = threading.Thread(target=dp.plugins, daemon=True)
+        other.start()
+        one.join(60)
+        other.join(60)
+        print(one.is_alive(), other.is_alive())
+        if one.is_alive() or other.is_alive():
+            raise SystemExit
+    """
+    assert ["False False", "never"] == python(textwrap.dedent(code) + textwrap.dedent(RUN), tmp_path)

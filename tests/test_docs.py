@@ -37,7 +37,9 @@ from tests.support.pages import FENCE, Block, blocks, stable
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-HERE = sorted([*ROOT.glob("*.md"), *DOCS.glob("**/*.md"), *ROOT.glob("plugins/*/README.md")])
+HERE = sorted(
+    [*ROOT.glob("*.md"), *DOCS.glob("**/*.md"), *ROOT.glob("plugins/*/README.md"), ROOT / "core" / "README.md"]
+)
 PAGES = [*HERE, *sorted(ROOT.glob("examples/*/README.md"))]  # the last ones run where they are installed: test_examples
 TERMINAL = {"COLUMNS": "100"}  # the width of a report follows the terminal
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
-import venv
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ import numpy as np
 import pytest
 
 from dpframe.cli.scaffold import new_plugin
-from tests.support.packages import PIP, ROOT, run, wheels
+from tests.support.packages import ROOT, empty_environment, pip, run, wheels
 from tests.support.pages import blocks, stable
 
 EXAMPLES = {
@@ -94,21 +92,15 @@ def test_examples_from_wheel_to_removal(tmp_path: Path) -> None:
 
 
 def fresh_environment(folder: Path) -> Path:
-    """The interpreter of an environment with the wheels of dpframe, dpframe-gaussian and the examples."""
-    venv.create(folder / "environment", with_pip=False, symlinks=True)
-    python = folder / "environment" / "bin" / "python"
+    """The interpreter of an environment with the wheels of dpframe-core, dpframe-gaussian and the examples."""
+    python = empty_environment(folder)
     (folder / "wheels").mkdir()
-    folders = [ROOT, ROOT / "plugins" / "dpframe-gaussian", *(ROOT / "examples" / name for name in EXAMPLES)]
+    folders = [ROOT / "core", ROOT / "plugins" / "dpframe-gaussian", *(ROOT / "examples" / name for name in EXAMPLES)]
     built = wheels(folders, folder / "wheels")
     assert len(folders) == len(built)
     examples = [f"{wheel}[test]" for wheel in built if wheel.name.replace("_", "-").startswith(tuple(EXAMPLES))]
     pip(python, "install", "--no-compile", *map(str, built), *examples)  # most modules are never imported here
     return python
-
-
-def pip(python: Path, *words: str) -> None:
-    """This environment's pip at work in another one: one of its own would take as long to install as to use."""
-    run(sys.executable, *PIP, "--python", str(python), *words, cwd=python.parent)
 
 
 def texts(folder: Path) -> dict[str, str]:

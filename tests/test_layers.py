@@ -25,7 +25,7 @@ LAZY = {
     ("plan", "run"): "`plan.run` and `plan.explain` are methods of the plan for users",
     ("plan", "forecast"): "`plan.require` and `plan.required_rows` are methods of the plan for users",
     ("run", "ledger"): "a run is charged to a ledger only where one is given",
-    ("run", "forecast"): "`plan.explain(simulations=...)` simulates only where that is asked for",
+    ("run", "forecast"): "`plan.explain` simulates only where simulations= or rows= asks for it",
 }
 """Imports inside functions that go up, each with its reason."""
 

@@ -13,8 +13,8 @@ from dpframe import plugin
 
 USERS = {
     "a plan": "Plan Rows Column Category Budget ModelBudget Step Scenario release derive ref model",
-    "one call": "covariance pca correlation covariance_plan pca_plan correlation_plan",
-    "a result": "Result Record Charge Explanation Progress",
+    "one call": "covariance pca correlation regression covariance_plan pca_plan correlation_plan regression_plan",
+    "a result": "Result Record Interval Charge Explanation Progress",
     "data": "query csv check",
     "a ledger": "Ledger Dataset",
     "before and beside a run": "compare Comparison Comparisons audit Audit accountant losses",

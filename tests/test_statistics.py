@@ -27,6 +27,8 @@ STATISTICS: list[tuple[dp.Statistic, dp.Rows]] = [
     (dp.NormHistogram(edges=(0.25, 0.5, 1.0, 1.5)), ROWS),
     (dp.RowSum(), ROWS),
     (dp.RowSum(), CENTERED),
+    (dp.FoldMoments(folds=3), ROWS),
+    (dp.FoldMoments(folds=5, key=7), CENTERED),
 ]
 
 
@@ -195,3 +197,35 @@ def test_a_block_moment_travels_with_its_integer_basis() -> None:
     sent = pickle.loads(pickle.dumps(moment))
     assert "_integer_basis" in vars(sent)
     assert (moment._integer_basis == vars(sent)["_integer_basis"]).all()
+
+
+def test_folds_depend_on_the_row_alone_and_on_the_key() -> None:
+    """The fold of a row is the same whatever other rows there are; another key gives others, of about equal size."""
+    integers = np.random.default_rng(0).integers(-(2**15), 2**15, (20_000, 4)).astype(np.float64)
+    folds = dp.FoldMoments(folds=5)
+    places = folds.places(integers)
+    assert np.array_equal(places[::-1][:700], folds.places(integers[::-1][:700]))
+    assert np.array_equal(places, folds.places(np.asfortranarray(integers)))
+    counts = np.bincount(places, minlength=5)
+    assert np.abs(counts - 4000).max() < 5.5 * np.sqrt(20_000 * 0.2 * 0.8)  # a right hash is beyond with 2e-7
+    other = dp.FoldMoments(folds=5, key=1).places(integers)
+    assert abs((other == places).mean() - 0.2) < 5.5 * np.sqrt(0.16 / 20_000)
+    assert [4, 4, 3, 3, 4, 3] == dp.FoldMoments(folds=5).places(np.arange(12.0).reshape(6, 2)).tolist()
+
+
+def test_positions_would_not_do_as_folds() -> None:
+    """Where a row is removed, those after it change their places, and all moments of folds with them."""
+    values = awkward_rows(400)[:, :3] * 0.1
+    rows = dp.Rows(norm=1.0, neighbors="add-remove", dim=3)
+
+    def by_position(data: NDArray[np.float64]) -> NDArray[np.int64]:
+        return np.stack([parts(dp.Moment(), rows, data[start::5])["moment"] for start in range(5)])
+
+    declared = dp.FoldMoments(folds=5).sensitivity(rows)["moments"].l2_squared
+    moved = [int(each) for each in (by_position(values) - by_position(values[1:])).ravel()]
+    assert sum(each**2 for each in moved) > 4 * declared
+    exact = (
+        parts(dp.FoldMoments(folds=5), rows, values)["moments"]
+        - parts(dp.FoldMoments(folds=5), rows, values[1:])["moments"]
+    )
+    assert sum(int(each) ** 2 for each in exact.ravel()) <= declared

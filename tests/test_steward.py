@@ -132,7 +132,7 @@ def test_it_is_marked(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     assert isinstance(told, DataCheck)
     assert text.startswith("NOT PRIVATE")
     assert "NOT PRIVATE" in told._repr_html_()
-    for word in ("age", "hours", "sex", "missing", "below range", "above range"):
+    for word in ("age", "hours", "sex", "missing", "below", "above", "range"):
         assert word in text
 
 

@@ -3,7 +3,7 @@
 import sys
 
 import numpy as np
-from sklearn import datasets  # type: ignore[import-not-found]
+from sklearn import datasets
 
 if __name__ == "__main__":
     diabetes, cancer = datasets.load_diabetes(scaled=False), datasets.load_breast_cancer()

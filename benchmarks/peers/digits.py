@@ -3,7 +3,7 @@
 import sys
 
 import numpy as np
-from sklearn.datasets import load_digits  # type: ignore[import-not-found]
+from sklearn.datasets import load_digits
 
 if __name__ == "__main__":
     np.save(sys.argv[1], load_digits().data)

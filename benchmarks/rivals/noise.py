@@ -16,11 +16,11 @@ import attrs
 import numpy as np
 
 import dpframe as dp
+from benchmarks.direction import real_direction
 from dpframe.accounting.calibrate import largest_scale
 from dpframe.lattice import FloatArray
 from dpframe.losses import BoundedRange, Gaussian, PrivacyLoss, Pure
 from dpframe.noise import Keystream, Random
-from dpframe_orbit.direction import real_direction
 
 Neighbors = Literal["add-remove", "replace"]
 Norm = Literal["l2", "l1", "spread", "each", "each, one way"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "validators", "rounding", "lattice", "eigensolver", "jit"),
     ("noise",),
-    ("kinds", "losses"),
+    ("kinds", "losses", "intervals"),
     ("spec",),
     ("sensitivity", "display"),
     ("interfaces", "hookspecs"),

@@ -24,7 +24,13 @@ def dpframe_postprocessors() -> list[type[PostProcessor]]:
 @hookimpl
 def dpframe_statistics() -> list[type[Statistic]]:
     """The statistics of the core."""
-    return [statistics.Moment, statistics.BlockMoment, statistics.NormHistogram, statistics.ColumnHistogram]
+    return [
+        statistics.Moment,
+        statistics.BlockMoment,
+        statistics.FoldMoments,
+        statistics.NormHistogram,
+        statistics.ColumnHistogram,
+    ]
 
 
 @hookimpl

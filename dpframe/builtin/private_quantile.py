@@ -13,6 +13,8 @@ import numpy as np
 from dpframe import validators
 from dpframe.errors import PlanError
 from dpframe.interfaces import Mechanism, Statistic
+from dpframe.intervals.law import Law
+from dpframe.intervals.rank import RankLaw
 from dpframe.kinds import Kind, Scalar
 from dpframe.lattice import IntArray
 from dpframe.losses import BoundedRange, PrivacyLoss
@@ -141,7 +143,14 @@ class PrivateQuantile(Mechanism):
         """The rank error, in rows, at which a grid point has 1/e times the weight of the exact quantile."""
         if isinstance(self.quantile, Ref):
             return {}
-        return {"rank (rows)": self.cost_range(rows) / self._fraction.denominator / level}
+        return {"rank (rows)": self._rank_scale(rows, level)}
+
+    def law(self, value: Kind, rows: Rows, level: float, laws: Mapping[str, Law]) -> Law:
+        return RankLaw(scale=self._rank_scale(rows, level), points=self.points, quantile=float(self._fraction))
+
+    def _rank_scale(self, rows: Rows, level: float) -> float:
+        """The rank error, in rows, at which a grid point has 1/e times the weight of the exact quantile."""
+        return self.cost_range(rows) / self._fraction.denominator / level
 
 
 @lru_cache(maxsize=64)

@@ -16,6 +16,7 @@ from dpframe.errors import DataError, PlanError, ReleaseFailed
 if TYPE_CHECKING:
     from dpframe.cli.output import Output
     from dpframe.ledger import Ledger
+    from dpframe.run.dry_run import DryRun
     from dpframe.run.result import Result
 
 
@@ -30,8 +31,8 @@ class Version(argparse.Action):
 
 
 def _on_a_terminal() -> bool:
-    """Whether to show a progress bar: not when standard error is redirected."""
-    return sys.stderr.isatty()
+    """Whether to show a progress bar: not when standard error is redirected or closed."""
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def demo(arguments: argparse.Namespace) -> None:
@@ -55,6 +56,9 @@ def plugins(arguments: argparse.Namespace) -> None:
     from dpframe import registry
     from dpframe.display.tables import table
 
+    if arguments.name is not None:
+        _describe(arguments.name, arguments.json)
+        return
     installed = registry.plugins()
     if arguments.json:
         print(json.dumps([attrs.asdict(plugin) for plugin in installed], indent=1))
@@ -71,12 +75,46 @@ def plugins(arguments: argparse.Namespace) -> None:
     console().print(table(cells))
 
 
+def _describe(name: str, as_json: bool) -> None:
+    import attrs
+
+    from dpframe.cli.described import described, rendered
+    from dpframe.display.visible import Visible
+
+    found = described(name)
+    if as_json:
+        print(json.dumps([attrs.asdict(each) for each in found], indent=1))
+    else:
+        console().print(Visible(rendered(found)))  # plugins may hold any text
+
+
+def completion(arguments: argparse.Namespace) -> None:
+    """Print a script that completes the words of this command."""
+    from dpframe.cli.completion import script
+
+    print(script(arguments.parser(), arguments.shell), end="")
+
+
 def new_plugin(arguments: argparse.Namespace) -> None:
     """Write a package for a new plugin."""
     from dpframe.cli.scaffold import new_plugin
 
     folder = new_plugin(arguments.name, arguments.directory)
     print(f"written: {folder}. Next: pip install -e '{folder}[dev]', and its tests with pytest; see its README.md.")
+
+
+def init(arguments: argparse.Namespace) -> None:
+    """Write a plan file to fill in."""
+    from dpframe.cli.init import write_skeleton
+    from dpframe.sources.names import named_columns
+
+    columns = named_columns(_csv_or_path(arguments), is_header=arguments.header)
+    write_skeleton(columns, arguments.output)
+    print(
+        f"written: {arguments.output}, with {len(columns)} columns, from names and types alone. Look at the names "
+        "first; if they are cells, the file has no header line: delete the plan. Then fill in what is marked in it; "
+        f"dpframe explain {arguments.output} names what is missing."
+    )
 
 
 def explain(arguments: argparse.Namespace) -> None:
@@ -86,6 +124,8 @@ def explain(arguments: argparse.Namespace) -> None:
     explanation = Plan.load(arguments.plan).explain(
         dim=arguments.dim,
         spectrum=_numbers(arguments.spectrum),
+        rows=arguments.rows,
+        confidence=arguments.confidence,
         simulations=arguments.simulations,
         progress=_on_a_terminal(),
     )
@@ -123,11 +163,25 @@ def require(arguments: argparse.Namespace) -> None:
     from dpframe.plan import Plan
     from dpframe.plan.file import dumps
 
-    target = {name: getattr(arguments, name) for name in TARGETS if getattr(arguments, name) is not None}
+    target: dict[str, Any] = {
+        name: getattr(arguments, name) for name in (*TARGETS, "correlation") if getattr(arguments, name) is not None
+    }
+    for name in ("mean", "sd"):
+        if given := getattr(arguments, name):
+            target[name] = dict(_limit(text, f"--{name}") for text in given)
     cheapest = Plan.load(arguments.plan).require(
-        confidence=arguments.confidence, step=arguments.step, progress=_on_a_terminal(), **target
+        confidence=arguments.confidence, step=arguments.step, rows=arguments.rows, progress=_on_a_terminal(), **target
     )
     print(dumps(cheapest), end="")
+
+
+def _limit(text: str, option: str) -> tuple[str, float]:
+    """Parse 'age=0.5'; the name of a level has an equals sign of its own, 'sex=F=0.01'."""
+    name, _, value = text.rpartition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        raise PlanError(f"{option} takes COLUMN=NUMBER, in the units of the column; got {text!r}.") from None
 
 
 def _numbers(text: str | None, option: str = "--spectrum") -> list[float] | None:
@@ -146,9 +200,13 @@ def run(arguments: argparse.Namespace) -> None:
     from dpframe.plan import Plan
 
     plan = Plan.load(arguments.plan)
-    with reserved(arguments.output or Path(f"{Path(arguments.plan).stem}-result")) as output:
+    directory = arguments.output or Path(f"{Path(arguments.plan).stem}-result")
+    with reserved(directory, [step.name for step in plan.steps]) as output:
         charged = {"ledger": _ledger(arguments), "dataset": arguments.dataset, "note": arguments.note}
         data = _data(arguments)
+        if arguments.dry_run:
+            _show_dry_run(plan.dry_run(data, **charged), arguments.json)
+            return
         deliver = partial(_deliver, output=output, as_json=arguments.json)
         with charging(output, deliver):
             try:
@@ -157,6 +215,13 @@ def run(arguments: argparse.Namespace) -> None:
                 error.args = (f"{error} {TRY_FIRST}",)
                 raise
         deliver(result)
+
+
+def _show_dry_run(dry: DryRun, as_json: bool) -> None:
+    if as_json:
+        print(dry.to_json())
+    else:
+        console().print(dry)
 
 
 def _deliver(result: Result, *, output: Output, as_json: bool) -> None:
@@ -205,33 +270,43 @@ def check(arguments: argparse.Namespace) -> None:
 
 TRY_FIRST = (
     "Nothing was charged. Before a run, dpframe check PLAN DATA compares the cells with the plan, for who may see "
-    "them, and a run on a file of made-up rows of the same form shows what a result looks like."
+    "them, and dpframe run --dry-run does everything but charge, read and draw."
 )
 
 
 def _data(arguments: argparse.Namespace) -> Any:
     """The data: a memory-mapped array, the result of a query, a CSV file, or the path itself for another table."""
-    from dpframe.sources.csv_format import csv
     from dpframe.sources.dispatch import existing
     from dpframe.sources.queries import query
 
     path, sql = arguments.data, arguments.query
-    stated = {name: getattr(arguments, f"csv_{name}") for name in ("separator", "decimal", "encoding")}
-    options = {name: value for name, value in stated.items() if value is not None}
-    if sql is not None and options:
+    if sql is not None and _csv_options(arguments):
         raise PlanError("--csv-... options are for the path of a CSV file, and a query reads files by itself.")
     if sql is not None:
         return query(sql, path)
-    if not Path(path).exists():
+    data = _csv_or_path(arguments)
+    return _array(existing(path)) if data == path and Path(path).suffix == ".npy" else data
+
+
+def _csv_or_path(arguments: argparse.Namespace) -> Any:
+    """A CSV file written in a stated way, or the path itself."""
+    from dpframe.sources.csv_format import csv
+
+    if not Path(arguments.data).exists():
         raise DataError(
-            f"{path!r}: no such file. Nothing was charged. DATA is a .npy, .csv or .parquet file, or a directory of "
-            "Parquet files."
+            f"{arguments.data!r}: no such file. Nothing was charged. DATA is a .npy, .csv or .parquet file, or a "
+            "directory of Parquet files."
         )
-    if options:
-        if options.get("separator") in ("tab", "\\t"):  # as one types it in a shell
-            options["separator"] = "\t"
-        return csv(path, **options)
-    return _array(existing(path)) if Path(path).suffix == ".npy" else path
+    options = _csv_options(arguments)
+    return csv(arguments.data, **options) if options else arguments.data
+
+
+def _csv_options(arguments: argparse.Namespace) -> dict[str, str]:
+    stated = {name: getattr(arguments, f"csv_{name}") for name in ("separator", "decimal", "encoding")}
+    options = {name: value for name, value in stated.items() if value is not None}
+    if options.get("separator") in ("tab", "\\t"):  # as one types it in a shell
+        options["separator"] = "\t"
+    return options
 
 
 def _array(path: Path) -> Any:

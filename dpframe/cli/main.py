@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpframe.cli import commands, streams
+from dpframe.cli.completion import SHELLS
 from dpframe.cli.ledger import add_commands, add_key
 from dpframe.errors import DPFrameError, ReleaseFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    Add = Callable[[str, Callable[[argparse.Namespace], None], str], argparse.ArgumentParser]
+    """Declares a command: its name, its function and a text."""
 
 
 REFUSED, AFTER_THE_CHARGE = 1, 3
@@ -79,33 +83,14 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         help="write the data and the plan of the demo into DIR instead of running it",
     )
-    add(
-        "plugins", commands.plugins, "list the installed plugins, and those that could not be loaded with the reason"
-    ).add_argument("--json", action="store_true", help=JSON)
-    new = add("new-plugin", commands.new_plugin, "write a package for a new mechanism, with tests, as a starting point")
-    new.add_argument(
-        "name", metavar="NAME", help="the name of the mechanism; row-lengths creates the package dpframe-row-lengths"
+    _add_starting(add)
+    _add_explain(
+        add(
+            "explain",
+            commands.explain,
+            "show the privacy cost of a plan and a forecast of its errors, without reading data",
+        )
     )
-    new.add_argument(
-        "--directory", metavar="DIR", type=Path, default=Path(), help="where to create the package (default: here)"
-    )
-    explain = add(
-        "explain",
-        commands.explain,
-        "show the privacy cost of a plan and a forecast of its errors, without reading data",
-    )
-    explain.add_argument("plan", metavar="PLAN", help="a plan file (TOML)")
-    explain.add_argument("--dim", type=int, help="the number of coordinates of a row")
-    explain.add_argument(
-        "--spectrum", help="assumed eigenvalues of the second moment, largest first, separated by commas"
-    )
-    explain.add_argument(
-        "--simulations",
-        type=int,
-        default=0,
-        help="releases to simulate on synthetic data for the forecast (default: 0)",
-    )
-    explain.add_argument("--json", action="store_true", help=JSON)
     compare = add(
         "compare",
         commands.compare,
@@ -123,27 +108,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     compare.add_argument("--epsilons", help="several budgets, separated by commas, with the delta of the plan")
     compare.add_argument("--json", action="store_true", help=JSON)
-    require = add(
-        "require", commands.require, "print a plan file with the smallest epsilon that meets one accuracy target"
+    _add_require(
+        add("require", commands.require, "print a plan file with the smallest epsilon that meets one accuracy target")
     )
-    require.add_argument("plan", metavar="PLAN", help="a plan file with a [scenario], the assumed data")
-    require.add_argument(
-        "--angle-degrees", type=float, help="target: the largest principal angle to the exact subspace"
-    )
-    require.add_argument("--frobenius", type=float, help="target: the largest error in Frobenius norm")
-    require.add_argument("--spectral", type=float, help="target: the largest error in spectral norm")
-    require.add_argument(
-        "--captured-variance",
-        type=float,
-        help="target: the variance captured, as a fraction of what the best subspace captures, at least",
-    )
-    require.add_argument(
-        "--confidence",
-        type=float,
-        default=0.95,
-        help="the probability with which a release meets the target (default: 0.95)",
-    )
-    require.add_argument("--step", help="the step whose error is limited (default: the last step with such an error)")
     _add_run(
         add("run", commands.run, "run a plan on data and write the result; the budget is charged before data is read")
     )
@@ -184,7 +151,108 @@ def _parser() -> argparse.ArgumentParser:
     audit.add_argument("--dim", type=int, default=3, help="the number of coordinates of a row (default: 3)")
     audit.add_argument("--json", action="store_true", help=JSON)
     add("schema", commands.schema, "print a JSON schema of plan files, for editors")
+    completion = add("completion", commands.completion, "print a script that completes the words of this command")
+    completion.add_argument("shell", choices=SHELLS, help='the shell; for example: eval "$(dpframe completion bash)"')
+    completion.set_defaults(parser=_parser)
     return parser
+
+
+def _add_starting(add: Add) -> None:
+    """Declare what one starts with: plugins, new-plugin and init."""
+    plugins = add(
+        "plugins", commands.plugins, "list the installed plugins, and those that could not be loaded with the reason"
+    )
+    plugins.add_argument(
+        "name",
+        metavar="NAME",
+        nargs="?",
+        help="a mechanism, post-processor or package: show its purpose, parameters, guarantee and an example",
+    )
+    plugins.add_argument("--json", action="store_true", help=JSON)
+    new = add("new-plugin", commands.new_plugin, "write a package for a new mechanism, with tests, as a starting point")
+    new.add_argument(
+        "name", metavar="NAME", help="the name of the mechanism; row-lengths creates the package dpframe-row-lengths"
+    )
+    new.add_argument(
+        "--directory", metavar="DIR", type=Path, default=Path(), help="where to create the package (default: here)"
+    )
+    init = add(
+        "init",
+        commands.init,
+        "write a plan to fill in, from the names and types of the columns of DATA alone: no cell is read",
+    )
+    init.add_argument("data", metavar="DATA", help="a .csv, .tsv or .parquet file, or a directory of Parquet files")
+    init.add_argument(
+        "-o",
+        "--output",
+        metavar="PLAN",
+        type=Path,
+        default=Path("plan.toml"),
+        help="the plan file, which must not exist (default: plan.toml)",
+    )
+    init.add_argument(
+        "--header", action="store_true", help="the first line of a CSV file is a header line, whatever it looks like"
+    )
+    _add_csv(init)
+
+
+def _add_explain(explain: argparse.ArgumentParser) -> None:
+    explain.add_argument("plan", metavar="PLAN", help="a plan file (TOML)")
+    explain.add_argument("--dim", type=int, help="the number of coordinates of a row")
+    explain.add_argument(
+        "--spectrum", help="assumed eigenvalues of the second moment, largest first, separated by commas"
+    )
+    explain.add_argument(
+        "--rows",
+        type=int,
+        help="for a plan with columns: the assumed number of rows, to forecast each column in its own units",
+    )
+    explain.add_argument(
+        "--confidence",
+        type=float,
+        default=0.95,
+        help="the share of releases that the ± of --rows holds (default: 0.95)",
+    )
+    explain.add_argument(
+        "--simulations",
+        type=int,
+        default=0,
+        help="releases to simulate on synthetic data for the forecast (default: 0)",
+    )
+    explain.add_argument("--json", action="store_true", help=JSON)
+
+
+def _add_require(require: argparse.ArgumentParser) -> None:
+    require.add_argument(
+        "plan", metavar="PLAN", help="a plan file with a [scenario], the assumed data, or with columns (--rows)"
+    )
+    require.add_argument("--rows", type=int, help="for --mean, --sd and --correlation: the assumed number of rows")
+    for name, words in (("mean", "mean"), ("sd", "standard deviation")):
+        require.add_argument(
+            f"--{name}",
+            metavar="COLUMN=NUMBER",
+            action="append",
+            default=[],
+            help=f"target: the largest error of the {words} of a column, in its units; may be repeated",
+        )
+    require.add_argument("--correlation", type=float, help="target: the largest error of a correlation of two columns")
+    require.add_argument(
+        "--angle-degrees", type=float, help="target: the largest principal angle to the exact subspace"
+    )
+    require.add_argument("--frobenius", type=float, help="target: the largest error in Frobenius norm")
+    require.add_argument("--spectral", type=float, help="target: the largest error in spectral norm")
+    require.add_argument(
+        "--captured-variance",
+        type=float,
+        help="target: the variance captured, as a fraction of what the best subspace captures, at least",
+    )
+    require.add_argument(
+        "--confidence",
+        type=float,
+        default=0.95,
+        help="the probability with which a release meets the target (default: 0.95)",
+    )
+    require.add_argument("--step", help="the step whose error is limited (default: the last step with such an error)")
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:
@@ -197,6 +265,12 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         metavar="DIR",
         type=Path,
         help="the directory for the result (default: the name of PLAN without its ending, and -result)",
+    )
+    run.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="check plan, names and types of the data, ledger and output, and stop before the charge: nothing is "
+        "charged, read or drawn",
     )
     run.add_argument("--json", action="store_true", help="print the result as JSON instead of the report")
     run.add_argument(
@@ -213,6 +287,10 @@ def _add_reading(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--query", metavar="SQL", help="a SELECT statement whose rows are the data; DATA is then a DuckDB database file"
     )
+    _add_csv(command)
+
+
+def _add_csv(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--csv-separator", metavar="CHARACTER", help='the character between the cells of a CSV file, such as ";" or tab'
     )

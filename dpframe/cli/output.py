@@ -1,23 +1,21 @@
-"""The files of a result: reserved before the charge, so that no two runs write the same ones, and filled after it."""
+"""The files of a run: created before the charge, filled after it, and printed where they cannot be written."""
 
 from __future__ import annotations
 
-import os
-import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import attrs
 
 from dpframe.cli.streams import printed
-from dpframe.errors import DataError, ReleaseFailed
+from dpframe.errors import ReleaseFailed
+from dpframe.run import files
+from dpframe.run.files import ARRAYS, RESULT, Files, Writer
 
 if TYPE_CHECKING:
     from dpframe.run.result import Result
-
-RESULT, ARRAYS = "result.json", "arrays.npz"
 
 
 @attrs.frozen
@@ -25,12 +23,10 @@ class Output:
     """The open files of one run.
 
     Args:
-        directory: the directory that they are in.
-        files: the files by name, empty until the result is there.
+        files: the files, empty until the result is there.
     """
 
-    directory: Path
-    files: dict[str, BinaryIO]
+    files: Files
 
     def save(self, result: Result) -> None:
         """Write a result. It is paid for: what cannot be written is printed, and ReleaseFailed says where it is.
@@ -38,81 +34,48 @@ class Output:
         Args:
             result: the result, or the part of it that was released.
         """
-        failures = {RESULT: self._fill(RESULT, lambda file: file.write(f"{result.to_json()}\n".encode()))}
-        failures[ARRAYS] = self._fill(ARRAYS, lambda file: _write_arrays(result, file))
-        failed = " and ".join(f"{self.directory}/{name} ({why})" for name, why in failures.items() if why)
+        failures = {name: self._fill(name, write) for name, write in files.writers(result).items()}
+        failed = " and ".join(f"{self.files.directory}/{name} ({why})" for name, why in failures.items() if why)
         if not failed:
             return
-        where = f"in {self.directory}/{RESULT}"
+        where = f"in {self.files.directory}/{RESULT}"
         if failures[RESULT]:
-            stream = printed(result.to_json())
-            where = "lost: no stream could be written to either" if stream is None else f"printed on {stream}"
+            stream = _printed(result)
+            where = "lost: it could not be printed either" if stream is None else f"printed on {stream}"
+            if not failures[ARRAYS]:
+                where += f"; its values are in {self.files.directory}/{ARRAYS}"
         raise ReleaseFailed(f"the charge stands, but {failed} could not be written. The result is {where}.")
 
-    def _fill(self, name: str, write: Callable[[BinaryIO], object]) -> str:
+    def _fill(self, name: str, write: Writer) -> str:
         """Write a file; why that failed, or "" where it did not."""
-        file = self.files[name]
         try:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
+            self.files.fill(name, write)
         except BaseException as error:  # an interrupt, too, must not lose what is paid for
-            for undo in (file.close, (self.directory / name).unlink):
-                with suppress(OSError):
-                    undo()
             return getattr(error, "strerror", None) or type(error).__name__
         return ""
 
     @property
     def described(self) -> str:
         """Where the result is, for the report."""
-        return f"{self.directory}/{RESULT} and {self.directory}/{ARRAYS}"
+        return f"{self.files.directory}: {files.DESCRIBED}"
 
 
 @contextmanager
-def reserved(directory: Path) -> Iterator[Output]:
+def reserved(directory: Path, steps: Iterable[str]) -> Iterator[Output]:
     """Create the files of a result, which must not exist; those that are still empty at the end are removed.
 
     Args:
         directory: the directory for the result, created where it does not exist.
+        steps: the names of the steps of the plan.
     """
-    above = [folder for folder in (directory, *directory.parents) if not folder.exists()]
-    files: dict[str, BinaryIO] = {}
+    words = {"state": "Nothing was charged.", "advice": "Choose another -o DIR."}
+    with files.reserved(directory, files.names_of(steps), **words) as opened:
+        yield Output(opened)
+
+
+def _printed(result: Result) -> str | None:
+    """The name of the stream that a result was printed on as JSON; None where that failed, for want of memory, say."""
     try:
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            for name in (RESULT, ARRAYS):
-                files[name] = open(directory / name, "xb")  # noqa: SIM115 - closed below
-        except FileExistsError as error:
-            raise DataError(_exists(Path(error.filename))) from None
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise DataError(f"{directory} cannot be written to: {reason}. Nothing was charged.") from None
-        yield Output(directory, files)
-    finally:
-        for name, file in files.items():
-            with suppress(OSError):
-                file.close()
-            with suppress(OSError):
-                if not (directory / name).stat().st_size:
-                    (directory / name).unlink()
-        for folder in above:
-            with suppress(OSError):
-                folder.rmdir()
-
-
-def _exists(path: Path) -> str:
-    advice = "a result is never overwritten. Nothing was charged. Choose another -o DIR."
-    if path.is_file() and not path.stat().st_size:
-        advice += " It is empty: another run is going to fill it, or was killed, and then it can be removed."
-    return f"{path} exists already; {advice}"
-
-
-def _write_arrays(result: Result, file: BinaryIO) -> None:
-    """What `numpy.savez` writes, for steps of any name: it takes its own arguments, such as "file", for those."""
-    import numpy as np
-
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, array in result.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+        return printed(result.to_json())
+    except Exception:
+        return None

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 NOT_PRIVATE = "NOT PRIVATE"
+WIDTH = 100  # of text that is written to a file or printed where the width is not known
 
 
 class Printable(ABC):
@@ -23,10 +24,7 @@ class Printable(ABC):
         """The rendering of the object by rich."""
 
     def __str__(self) -> str:
-        width = shutil.get_terminal_size((100, 24)).columns
-        console = plain_console(width, file=io.StringIO())
-        console.print(self)
-        return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()).rstrip()  # type: ignore[attr-defined]
+        return plain_text(self, shutil.get_terminal_size((WIDTH, 24)).columns)
 
     def __repr__(self) -> str:
         mark = "" if self._may_be_shown else f" {NOT_PRIVATE}"
@@ -41,6 +39,18 @@ class Printable(ABC):
         console = plain_console(110, file=io.StringIO(), record=True, no_color=False)
         console.print(self)
         return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+
+
+def plain_text(content: RenderableType, width: int = WIDTH) -> str:
+    """The plain text of a rendering.
+
+    Args:
+        content: what is rendered.
+        width: the width of a line.
+    """
+    text = io.StringIO()
+    plain_console(width, file=text).print(content)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()).rstrip()
 
 
 def plain_console(width: int, *, no_color: bool = True, **settings: Any) -> Console:

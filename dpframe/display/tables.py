@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-
-NARROW = 90  # in a terminal with fewer columns, tables are shown as lists of pairs
+NARROW = 90  # in a terminal with fewer columns, the widths of columns follow from their words
+UNBROKEN = 12  # characters of a word that stay together in such a table
+BETWEEN = 2  # spaces after each column of such a table
 
 
 def heading(text: str) -> RenderableType:
@@ -37,7 +38,7 @@ def sentence(caveat: str) -> str:
 
 
 class table:  # noqa: N801 - a renderable that reads like a function
-    """Rows of labeled cells: a table if there is room, lists of pairs on a narrow terminal."""
+    """Rows of labeled cells: a table if there is room for its words, else lists of pairs."""
 
     def __init__(self, rows: list[dict[str, str]]) -> None:
         self.rows = rows
@@ -47,14 +48,36 @@ class table:  # noqa: N801 - a renderable that reads like a function
         from rich.table import Table
         from rich.text import Text
 
-        if options.max_width < NARROW:
+        widths = self._widths(options.max_width) if options.max_width < NARROW else {}
+        if widths is None:
             for row in self.rows:
                 yield Text()
                 yield pairs(row)
             return
-        wide = Table(box=box.SIMPLE_HEAD, pad_edge=True)
+        wide = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0) if widths else (0, 1), show_edge=not widths)
         for label in self.rows[0]:
-            wide.add_column(label, overflow="fold", justify="right" if label.startswith("ε") else "left")
+            right = label.startswith("ε")
+            wide.add_column(label, overflow="fold", justify="right" if right else "left", width=widths.get(label))
         for row in self.rows:
             wide.add_row(*map(Text, row.values()))
         yield wide
+
+    def _widths(self, room: int) -> dict[str, int] | None:
+        """The widths of columns that break no word, or if need be only long ones; None where there is no room for them.
+
+        What is left is shared in proportion to what the columns would take beyond that.
+        """
+        lines = {label: "\n".join(row[label] for row in self.rows).splitlines() for label in self.rows[0]}
+        wanted = {label: max(map(len, [label, *each])) for label, each in lines.items()}
+        for longest in (room, UNBROKEN):
+            least = {label: max(len(word[:longest]) for word in _words(label, each)) for label, each in lines.items()}
+            spare = room - sum(BETWEEN + width for width in least.values())
+            if spare >= 0:
+                share = min(spare / max(sum(wanted.values()) - sum(least.values()), 1), 1.0)
+                return {label: width + int(share * (wanted[label] - width)) for label, width in least.items()}
+        return None
+
+
+def _words(label: str, lines: list[str]) -> list[str]:
+    """What a column must not break: the words of its cells and of its label, and a label such as "ε alone" itself."""
+    return [*([label] if label.startswith("ε") else label.split()), *(word for line in lines for word in line.split())]

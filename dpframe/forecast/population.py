@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from dpframe import lattice
 from dpframe.errors import PlanError
 from dpframe.forecast import synthetic_rows
 from dpframe.interfaces import Statistic
@@ -89,22 +90,35 @@ class Sample(Population):
 
     Args:
         values: the mapped rows, about the middle of the ranges of columns.
+        times: how many rows of the table each of them stands for, in runs of equal numbers; one by default.
         known: a cache of the statistics that were read.
     """
 
     values: FloatArray
+    times: IntArray = attrs.Factory(lambda sample: np.ones(len(sample.values), dtype=np.int64), takes_self=True)
     _known: dict[tuple[Rows, Statistic], Parts] = attrs.field(factory=dict, alias="known")
+
+    @cached_property
+    def count(self) -> int:
+        """The number of rows of the table."""
+        return int(self.times.sum())
+
+    @cached_property
+    def mean(self) -> FloatArray:
+        """The mean of the rows."""
+        return np.asarray(self.times @ self.values / self.count)
 
     @cached_property
     def covariance(self) -> FloatArray:
         """The covariance of the rows, divided by their number."""
-        about = self.values - self.values.mean(axis=0)
-        return np.asarray(about.T @ about / len(about))
+        about = self.values - self.mean
+        about *= np.sqrt(self.times)[:, None]
+        return np.asarray(about.T @ about / self.count)
 
     def spread(self, rows: Rows) -> FloatArray:
         if rows.center:
-            return self.covariance * len(self.values)
-        placed = _placed(self.values, rows)
+            return self.covariance * self.count
+        placed = _placed(self.values, rows) * np.sqrt(self.times)[:, None]
         return placed.T @ placed
 
     def data(self, rows: Rows, statistics: Iterable[Statistic]) -> PrivateData:
@@ -124,27 +138,40 @@ class Sample(Population):
             if len(self._known) > KEPT:
                 self._known.clear()
             seen = statistic.rows if isinstance(statistic, Under) else rows
-            blocks = (self.values[start : start + BLOCK] for start in range(0, len(self.values), BLOCK))
-            self._known[key] = _sum(statistic.partial(Chunk(seen, _placed(block, seen))) for block in blocks)
+            parts = ((statistic.partial(Chunk(seen, _placed(block, seen))), times) for block, times in self._blocks)
+            self._known[key] = _sum(parts, wide=self.count * 4.0**lattice.BITS >= EXACT)
         return self._known[key]
+
+    @cached_property
+    def _blocks(self) -> list[tuple[FloatArray, int]]:
+        """Blocks of rows that stand for equally many, with that number."""
+        changes = np.flatnonzero(np.diff(self.times)) + 1
+        return [
+            (part[start : start + BLOCK], int(times[0]))
+            for part, times in zip(np.split(self.values, changes), np.split(self.times, changes), strict=True)
+            for start in range(0, len(part), BLOCK)
+        ]
 
 
 def _placed(values: FloatArray, rows: Rows) -> FloatArray:
-    """Mapped rows about the center of a promise, divided by its scales."""
+    """Mapped rows about the center of a promise, divided by its scales or multiplied by its matrix."""
     if not rows.is_moved:
         return values
     shift, rate = rows.affine
-    return (values - shift) * rate
+    moved = (values - shift) * rate
+    return moved if rows.linear is None else moved @ rows.multiplied
 
 
 def _wide(values: FloatArray) -> Any:
     return np.array([[int(value) for value in row] for row in values], dtype=object)
 
 
-def _sum(parts: Iterable[Parts]) -> Mapping[str, IntArray]:
-    total: dict[str, IntArray] = {}
-    for part in parts:
-        total = {name: total[name] + array if total else array for name, array in part.items()}
+def _sum(parts: Iterable[tuple[Parts, int]], *, wide: bool) -> Mapping[str, IntArray]:
+    """The sum of parts, each taken a number of times; in integers of any size if 64 bits are too few."""
+    total: dict[str, Any] = {}
+    for part, times in parts:
+        counted = {name: (array.astype(object) if wide else array) * times for name, array in part.items()}
+        total = {name: total[name] + array if total else array for name, array in counted.items()}
     return total
 
 

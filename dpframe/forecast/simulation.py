@@ -15,7 +15,7 @@ from dpframe.forecast.error_norms import measured
 from dpframe.forecast.population import Population, Sample, population
 from dpframe.forecast.task_truth import Ideal
 from dpframe.interfaces import Mechanism, PostProcessor
-from dpframe.kinds import ComplexSubspace, Covariance, Kind, Spectrum, Subspace
+from dpframe.kinds import ComplexSubspace, Covariance, Kind, LinearMap, Spectrum, Subspace
 from dpframe.lattice import FloatArray
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
@@ -128,7 +128,7 @@ def seconds_of_a_release(plan: Plan, synthetic: Population) -> float:
     start = 0.0
     for draw in range(2):
         start = time.perf_counter()
-        _release(plan, synthetic, Random(stream.child(f"trial {draw}")))
+        one_release(plan, synthetic, Random(stream.child(f"trial {draw}")))
     return time.perf_counter() - start
 
 
@@ -139,9 +139,9 @@ def _simulated(
     errors: dict[str, dict[str, list[float]]] = {}
     seconds = []
     sources = list(sources)
-    scaled = any("scale" in plan.rows_of(step).awaited for step in plan.steps)
+    scaled = any({"scale", "linear"} & plan.rows_of(step).awaited.keys() for step in plan.steps)
     for draw, random in enumerate(sources):
-        values, taken = _release(plan, synthetic, random)
+        values, taken = one_release(plan, synthetic, random)
         seconds.append(taken)
         if draw == 0 or scaled:  # released scales are the units of a result: the truth is computed in the same
             spreads = Spreads(plan, synthetic, values)
@@ -165,8 +165,14 @@ def _read_only(values: Sequence[float] | FloatArray) -> FloatArray:
     return array
 
 
-def _release(plan: Plan, synthetic: Population, random: Random) -> tuple[dict[str, Kind], float]:
-    """The values of all steps as a run would give them, and the time taken to draw and derive them."""
+def one_release(plan: Plan, synthetic: Population, random: Random) -> tuple[dict[str, Kind], float]:
+    """The values of all steps as a run would give them, and the time taken to draw and derive them.
+
+    Args:
+        plan: the plan, for rows of a known dimension.
+        synthetic: the synthetic data.
+        random: the randomness of the release.
+    """
     values: dict[str, Kind] = {}
     taken = 0.0
     for due in plan.schedule():
@@ -201,7 +207,7 @@ class Spreads:
         rows = self.plan.rows_of(step)
         if isinstance(step.action, Mechanism) and all(each.sees == "mapped" for each in step.action.reads()):
             rows = rows.unplaced
-        known = {"about": truth, "scale": self.values}
+        known = {"about": truth, "scale": self.values, "linear": self.values}
         parts = {part: name for part, name in rows.awaited.items() if part in known}
         if not all(name in known[part] for part, name in parts.items()):
             return None
@@ -210,13 +216,17 @@ class Spreads:
     def of(self, name: str, truth: Mapping[str, Kind]) -> FloatArray:
         """The second moment that the result of a step is about: that of the rows of the last release it follows from.
 
-        It is about the mean if these are about a released center whose exact value is not known.
+        It is about the mean if these are about a released center whose exact value is not known, or multiplied by a
+        matrix: what is derived from such rows is taken back to the coordinates of the columns.
 
         Args:
             name: the step.
             truth: the results without privacy that are known, by step.
         """
-        rows = self.rows(self._source(name), truth) or attrs.evolve(self.plan.rows.unplaced, center=True)
+        source = self._source(name)
+        rows = self.rows(source, truth)
+        if rows is None or (rows.linear is not None and source.name != name):
+            rows = attrs.evolve(self.plan.rows.unplaced, center=True)
         seen = attrs.evolve(rows, norm=None if rows.columns is not None else rows.norm)
         if seen not in self._known:
             self._known[seen] = self.synthetic.spread(seen)
@@ -243,6 +253,9 @@ def without_privacy(plan: Plan, synthetic: Population, values: Mapping[str, Kind
     """
     truth: dict[str, Kind] = {}
     for step in plan.steps:
+        if isinstance(values[step.name], LinearMap):  # a choice of coordinates, those of what follows
+            truth[step.name] = values[step.name]
+            continue
         exact = _exact(plan, step, synthetic, truth, spreads)
         if exact is None:
             exact = _by_kind(values[step.name], spreads.of(step.name, truth), synthetic)

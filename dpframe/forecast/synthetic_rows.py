@@ -73,10 +73,22 @@ def _correlated(numbers: Generator, count: int, width: int) -> FloatArray:
     """Standard normal columns that have a few factors in common."""
     loadings = numbers.standard_normal((FACTORS, width)) * 0.7 ** np.arange(FACTORS)[:, None]
     share = COMMON * 2 * numbers.random(width)
-    loadings *= np.sqrt(np.minimum(share, 0.95) / np.square(loadings).sum(axis=0))
+    return with_factors(numbers, count, loadings, np.minimum(share, 0.95))
+
+
+def with_factors(numbers: Generator, count: int, loadings: FloatArray, share: float | FloatArray) -> FloatArray:
+    """Standard normal columns that have factors in common.
+
+    Args:
+        numbers: the source of random numbers.
+        count: the number of rows.
+        loadings: the weight of each factor, a row, in each column, up to a factor of that column.
+        share: the share of the variance of each column that is due to the factors.
+    """
+    loadings = loadings * np.sqrt(share / np.square(loadings).sum(axis=0))
     own = np.sqrt(1.0 - np.square(loadings).sum(axis=0))
-    common = numbers.standard_normal((count, FACTORS)) @ loadings
-    return np.asarray(common + own * numbers.standard_normal((count, width)))
+    common = numbers.standard_normal((count, len(loadings))) @ loadings
+    return np.asarray(common + own * numbers.standard_normal((count, loadings.shape[1])))
 
 
 def _numbers(numbers: Generator, values: FloatArray, shape: str) -> FloatArray:

@@ -26,6 +26,7 @@ from dpframe.losses import under_models
 from dpframe.plan import Plan
 from dpframe.plan.slack import law_errors
 from dpframe.rounding import format_down, format_given, format_up
+from dpframe.run.dry_run import Outlook
 from dpframe.run.result import Charge, Result
 from dpframe.run.statement import Statement
 from dpframe.spec.budget import Budget
@@ -113,6 +114,20 @@ class Account:
             raise _refusal(plan, now, total)
         return attrs.evolve(charged(now, entry, entry.number), notices=notices)
 
+    def outlook(self, plan: Plan, stated: Statement) -> Outlook:
+        """What a run would charge; nothing is charged, and BudgetExceeded is raised where it would not fit.
+
+        Args:
+            plan: the calibrated plan.
+            stated: what it promises and costs.
+        """
+        notices = self._notices(stated.plan)
+        with self.ledger.journal.reading() as transaction:
+            now, _, total = self._with(transaction, plan)
+        if not now.filter.fits(total):
+            raise _refusal(plan, now, total)
+        return Outlook(dataset=now.name, budget=now.filter.budget, spent=now.filter.spent(total), notices=notices)
+
     def _notices(self, content_hash: str) -> tuple[str, ...]:
         """Whether the same plan was charged to the data set before. It is public: nothing of the data is in it."""
         with self.ledger.journal.reading() as transaction:
@@ -130,13 +145,9 @@ class Account:
             check_history(self.ledger.journal, transaction, (self.head.number, self.head.hash))
         except RolledBack as error:
             raise RolledBack(f"{error} Nothing was charged.") from None
-        now = self.ledger.journal.dataset(transaction, self.dataset.name)
-        if not now.same_terms(self.dataset):
-            raise LedgerError(f"{self.ledger.place} was exchanged for another one during the run. Nothing was charged.")
+        now, cost, total = self._with(transaction, plan)
         accountant = now.filter.accountant
-        cost = accountant.total(worst_case(plan.pricing.all_losses))
         law_error = sum(map(Fraction, filter(None, law_errors(plan, plan.pricing.levels).values())), Fraction(0))
-        total = now.total + cost
         if not now.filter.fits(total):
             return now, total, None
         content = {
@@ -160,6 +171,14 @@ class Account:
             transaction, dataset=now.name, kind="reserved", content=content, details=self.details
         )
         return now, total, entry
+
+    def _with(self, transaction: Transaction, plan: Plan) -> tuple[Dataset, Fraction, Fraction]:
+        """The data set as it is now, the cost of a run, and the total with it."""
+        now = self.ledger.journal.dataset(transaction, self.dataset.name)
+        if not now.same_terms(self.dataset):
+            raise LedgerError(f"{self.ledger.place} was exchanged for another one during the run. Nothing was charged.")
+        cost = now.filter.accountant.total(worst_case(plan.pricing.all_losses))
+        return now, cost, now.total + cost
 
     def signed(self, result: Result) -> Result:
         """The result with a signature of its outcome, by which it can be recorded later.

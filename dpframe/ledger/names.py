@@ -17,8 +17,8 @@ LONGEST_NAME = 200
 
 _MARKS = str.maketrans("‐‒–—―−⁃˗ʹʼˈ‘’′`´⁄∕∙⋅", "--------''''''''//··")
 _LOWER = _MARKS | str.maketrans(
-    "аеорсухѕіјԁһԛԝѵӏкгпё" + "αονρικτυχγησ" + "օսհոցզ" + "ıɑɡɩȷ",
-    "aeopcyxsijdhqwvlkrnë" + "aovpiktuxyno" + "ouhngq" + "iagij",
+    "аеорсухѕіјԁһԛԝѵӏкгпё" + "αονρικτυχγησ" + "օսհոցզ" + "ıɑɡɩȷ" + "ᴄᴏᴠᴡᴢꜱᴜ",
+    "aeopcyxsijdhqwvlkrnë" + "aovpiktuxyno" + "ouhngq" + "iagij" + "covwzsu",
 )
 _UPPER = _MARKS | str.maketrans(
     "АВЕЅІЈКМНОРСТУХҮԌԚԜѴӀЗЁ" + "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ" + "ՏՕԼՍ" + "ᎠᎡᎢᎪᎬᎳᎷᎻᏀᏃᏒᏔᏚᏞᏟᏢᏦᏴ",
@@ -30,6 +30,7 @@ _INVISIBLE = frozenset(
 """Characters that Unicode counts as printable letters or marks and that are not drawn."""
 
 
+_LUNATE = str.maketrans("ϲϹϳ", "cCj")  # NFKC would make a sigma of the first two
 _BLANK = "\u2800"  # a Braille pattern without dots: drawn as a space
 
 
@@ -77,7 +78,8 @@ def alike(name: str, other: str) -> bool:
 
 def _looks(name: str) -> tuple[str, str, str]:
     """What the name looks like in small letters, in capitals, and as it is written."""
-    drawn = "".join(each for each in unicodedata.normalize("NFKC", name) if each not in _INVISIBLE)
+    normal = unicodedata.normalize("NFKC", name.translate(_LUNATE))
+    drawn = "".join(each for each in normal if each not in _INVISIBLE)
     written = " ".join(drawn.replace(_BLANK, " ").split())
     folded = same_name(written)
     return folded.translate(_LOWER), folded.upper().translate(_UPPER), written.translate(_LOWER | _UPPER).casefold()

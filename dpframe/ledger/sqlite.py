@@ -125,8 +125,9 @@ class SqliteStore(Store):
                 f"there is no ledger {self.place}. Nothing was charged. Create it with dp.Ledger.create, or with "
                 "dpframe ledger create."
             )
-        if self.path.is_dir():
-            raise LedgerError(f"{self.place} is a directory; a ledger is a file.")
+        if self.path.exists() and not self.path.is_file():
+            what = "a directory" if self.path.is_dir() else "a pipe or a device"
+            raise LedgerError(f"{self.place} is {what}; a ledger is a file. Nothing was charged.")
         if self.path.exists() and self.path.stat().st_nlink > 1:
             raise LedgerError(
                 f"{self.place} has other names (hard links). Nothing was charged. After a crash, what belongs to the "

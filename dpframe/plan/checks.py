@@ -68,10 +68,11 @@ def checked_shapes(plan: Plan) -> dict[str, Shape | None]:
 
 
 def _check_lengths(rows: Rows, shapes: Mapping[str, Shape | None]) -> None:
-    """Raise PlanError where a step that releases a center or scales gives another number of them than coordinates."""
+    """Raise PlanError where a step releases a center, scales or a linear map of another size than the rows."""
     for part, name in rows.awaited.items():
         shape = shapes.get(name)
-        if part != "norm" and shape is not None and rows.dim is not None and shape not in ((rows.dim,), (None,)):
-            raise PlanError(
-                f"the {part} of rows must be {rows.dim} numbers, one per coordinate; {name!r} gives another shape."
-            )
+        if part == "norm" or shape is None or rows.dim is None:
+            continue
+        numbers = f"{rows.dim} by {rows.dim} numbers" if part == "linear" else f"{rows.dim} numbers, one per coordinate"
+        if len(shape) != (2 if part == "linear" else 1) or any(each not in (None, rows.dim) for each in shape):
+            raise PlanError(f"the {part} of rows must be {numbers}; {name!r} gives another shape.")

@@ -41,7 +41,7 @@ import attrs
 import numpy as np
 
 from dpframe import registry, validators
-from dpframe.discovery import STEP_KEYS
+from dpframe.discovery import OWN, STEP_KEYS
 from dpframe.display.visible import visible
 from dpframe.errors import DPFrameError, PlanError
 from dpframe.interfaces import PostProcessor
@@ -58,6 +58,7 @@ from dpframe.spec.scenario import Scenario
 
 FORMAT = 1
 KEYS = ("format", "requires", "accountant", "accept", "rows", "budget", "steps", "scenario")
+ASSUMED = ("sd", "mean")  # of a column, in forecasts
 NESTED = 16  # levels of tables and lists; a matrix in a step of a plan is on the fifth
 LARGEST_BITS = 1023  # of integers that are finite doubles
 
@@ -97,9 +98,15 @@ def _check_size(value: Any, depth: int) -> None:
 
 
 def content_hash(plan: Plan) -> str:
-    """SHA-256 of the canonical form, which equal plans share, whatever the layout of their files."""
+    """SHA-256 of the canonical form, which equal plans share, whatever the layout of their files.
+
+    What forecasts assume about columns is left out: plans that differ only in it release the same.
+    """
     try:
         content = {key: value for key, value in to_dict(plan).items() if key != "requires"}
+        for column in content["rows"].get("columns", ()):
+            for assumed in ASSUMED:
+                column.pop(assumed, None)
     except PlanError:  # holds a value that no file can: hash its representation, with all digits of arrays
         with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
             content = {"plan": _by_parts(plan)}
@@ -300,6 +307,7 @@ class _Reader:
                 ) from None
             if plugin is None or plugin.status != "active":
                 state = "is not installed" if plugin is None else f"is {plugin.status}: {plugin.reason}"
-                raise place.error(f"the plan requires {name} {wanted}, which {state}.")
+                get = f" Get it: pip install {name}." if plugin is None and name in OWN else ""
+                raise place.error(f"the plan requires {name} {wanted}, which {state}.{get}")
             if not fits:
                 raise place.error(f"the plan requires {name} {wanted}; version {plugin.version} is installed.")

@@ -22,7 +22,13 @@ REFERENCE = {
     "additionalProperties": False,
 }
 NUMBERS = {"anyOf": [{"type": "array", "items": {"type": "number"}}, REFERENCE]}
-PLACEMENT = {"about": NUMBERS, "scale": NUMBERS, "norm": {"anyOf": [{"type": "number"}, REFERENCE]}}
+MATRIX = {"anyOf": [{"type": "array", "items": {"type": "array", "items": {"type": "number"}}}, REFERENCE]}
+PLACEMENT = {
+    "about": NUMBERS,
+    "scale": NUMBERS,
+    "linear": MATRIX,
+    "norm": {"anyOf": [{"type": "number"}, REFERENCE]},
+}
 
 
 def schema() -> dict[str, Any]:

@@ -17,7 +17,7 @@ from dpframe.losses import ModelBased, PrivacyLoss
 from dpframe.plan.checks import check_names, checked_kinds, checked_shapes
 from dpframe.plan.pricing import Pricing, check_levels, computable, priced
 from dpframe.plan.schedule import Pass, inputs_of, passes, schedule
-from dpframe.plan.steps import Step
+from dpframe.plan.steps import Step, completed_steps
 from dpframe.plan.text_file import read_text
 from dpframe.spec.budget import Budget
 from dpframe.spec.models import Model, as_models
@@ -27,6 +27,7 @@ from dpframe.spec.scenario import Scenario
 
 if TYPE_CHECKING:
     from dpframe.ledger import Ledger
+    from dpframe.run.dry_run import DryRun
     from dpframe.run.explain import Explanation
     from dpframe.run.progress import Progress
     from dpframe.run.result import Result
@@ -87,7 +88,7 @@ class Plan:
     def steps(self) -> tuple[Step, ...]:
         """The steps with recipes expanded."""
         public = self.rows, self.budget, self.scenario, self.accountant
-        return tuple(part for step in self.declared for part in step.expanded(*public))
+        return completed_steps(part for step in self.declared for part in step.expanded(*public))
 
     # -- checks -------------------------------------------------------------------------------------------------------
 
@@ -238,6 +239,8 @@ class Plan:
         dim: int | None = None,
         spectrum: Sequence[float] | None = None,
         scenario: Scenario | None = None,
+        rows: int | None = None,
+        confidence: float = 0.95,
         simulations: int = 0,
         progress: bool | Callable[[Progress], Any] | None = None,
     ) -> Explanation:
@@ -247,12 +250,24 @@ class Plan:
             dim: the number of coordinates, for noise scales in the units of the results.
             spectrum: assumed eigenvalues of the second moment, from the largest, for an error forecast.
             scenario: assumed data in more detail, instead of a spectrum alone.
+            rows: the assumed number of rows of a table, for a forecast of each column in its own units, under stated
+                assumptions about its mean and standard deviation (`dp.Column`). A guess, where that number is private.
+            confidence: the share of releases that the half-widths of that forecast hold.
             simulations: the number of releases to simulate on synthetic data, at least 200; 0, the default, for none.
             progress: True for a bar, or a function of a `dp.Progress`.
         """
         from dpframe.run.explain import explain
 
-        return explain(self, dim=dim, spectrum=spectrum, scenario=scenario, simulations=simulations, progress=progress)
+        return explain(
+            self,
+            dim=dim,
+            spectrum=spectrum,
+            scenario=scenario,
+            rows=rows,
+            confidence=confidence,
+            simulations=simulations,
+            progress=progress,
+        )
 
     def require(
         self,
@@ -260,6 +275,10 @@ class Plan:
         confidence: float = 0.95,
         step: str | None = None,
         scenario: Scenario | None = None,
+        rows: int | None = None,
+        mean: Mapping[str, float] | None = None,
+        sd: Mapping[str, float] | None = None,
+        correlation: Mapping[str, float] | float | None = None,
         progress: bool | Callable[[Progress], Any] | None = None,
         **target: float,
     ) -> Plan:
@@ -269,18 +288,31 @@ class Plan:
         quantile must meet it: the search ends within 2 percent of the smallest epsilon where it does. Then epsilon is
         increased, 2 percent at a time, until a second, independent simulation confirms it.
 
+        Targets for the columns of a table, ``mean=``, ``sd=`` and ``correlation=``, are met by the forecast of
+        ``explain(rows=...)``: the search ends where the most demanding one is met with less than 3 percent to spare.
+
         Args:
             confidence: the share of releases that must meet the target.
             step: the step whose result must meet it; by default the last one that has such an error.
             scenario: assumed data; by default that of the plan.
+            rows: the assumed number of rows, for targets of columns; by default that of the scenario.
+            mean: the largest error of the mean of each named column, in its units: ``{"age": 0.5}``.
+            sd: the same of its standard deviation.
+            correlation: the largest error of the correlations of each named column with others, or of all.
             progress: True for a bar, or a function of a `dp.Progress`.
             target: one of ``angle_degrees=`` (the largest principal angle between a subspace and the true one),
                 ``frobenius=`` or ``spectral=`` (that norm of the difference, of projectors for a subspace) and
                 ``captured_variance=`` (at least this share of the variance that the best subspace captures).
         """
+        from dpframe.forecast import column_target
         from dpframe.forecast.target import Target, require
         from dpframe.run.progress import reporting
 
+        wanted = {"mean": mean, "sd": sd, "correlation": correlation}
+        if any(each is not None for each in wanted.values()):
+            columns = column_target.ColumnTargets.of(self, wanted, confidence, {"step": step, **target})
+            with reporting(progress) as reporter:
+                return column_target.require(self, columns, self._rows_of_table(rows, scenario), reporter)
         assumed = self._assumed(scenario, "plan.require")
         with reporting(progress) as reporter:
             return require(self, assumed, Target.of(self, assumed, step, confidence, target), reporter)
@@ -291,20 +323,39 @@ class Plan:
         confidence: float = 0.95,
         step: str | None = None,
         scenario: Scenario | None = None,
+        mean: Mapping[str, float] | None = None,
+        sd: Mapping[str, float] | None = None,
+        correlation: Mapping[str, float] | float | None = None,
         progress: bool | Callable[[Progress], Any] | None = None,
         **target: float,
     ) -> int:
         """A number of rows, close to the fewest, with which this plan meets a target in simulation.
 
         The search and the arguments are those of `require`. The scenario states the number of rows of its spectrum,
-        which is scaled in proportion.
+        which is scaled in proportion; targets for columns need none.
         """
+        from dpframe.forecast import column_target
         from dpframe.forecast.target import Target, required_rows
         from dpframe.run.progress import reporting
 
+        wanted = {"mean": mean, "sd": sd, "correlation": correlation}
+        if any(each is not None for each in wanted.values()):
+            columns = column_target.ColumnTargets.of(self, wanted, confidence, {"step": step, **target})
+            with reporting(progress) as reporter:
+                return column_target.required_rows(self, columns, reporter)
         assumed = self._assumed(scenario, "plan.required_rows")
         with reporting(progress) as reporter:
             return required_rows(self, assumed, Target.of(self, assumed, step, confidence, target), reporter)
+
+    def _rows_of_table(self, rows: int | None, scenario: Scenario | None) -> int:
+        """The assumed number of rows: as given, or that of the scenario."""
+        if rows is not None:
+            return rows
+        assumed = self.scenario if scenario is None else scenario
+        if assumed is None or assumed.n is None:
+            raise PlanError("targets for columns need the assumed number of rows: rows=, or --rows in a shell.")
+        assumed.refuse_true("plan.require")
+        return assumed.n
 
     def _assumed(self, scenario: Scenario | None, what: str) -> Scenario:
         """The scenario given, or that of the plan; raises PlanError where a choice may not depend on it."""
@@ -360,6 +411,30 @@ class Plan:
         from dpframe.plan.file import content_hash
 
         return content_hash(self)
+
+    def dry_run(
+        self,
+        data: Any,
+        *,
+        ledger: Ledger | str | Path | None = None,
+        dataset: str | None = None,
+        note: str | None = None,
+    ) -> DryRun:
+        """Do everything that a run does before its charge, and nothing after it.
+
+        Names, types and dimension of the data, the plan, its derivations on made-up values, the memory that it needs,
+        rules of plugins and the budget left in a ledger are checked, and the same errors are raised. Nothing is
+        charged, read or drawn: that cells fit the plan is not known afterward.
+
+        Args:
+            data: the data, as for :meth:`run`.
+            ledger: the ledger that a run would charge.
+            dataset: the name of the data set in the ledger.
+            note: the note that a run would record.
+        """
+        from dpframe.run.dry_run import dry_run
+
+        return dry_run(self, data, ledger=ledger, dataset=dataset, note=note)
 
     def run(
         self,

@@ -11,6 +11,7 @@ from dpframe.interfaces import Mechanism, Statistic
 from dpframe.kinds import Kind
 from dpframe.plan.steps import Step
 from dpframe.reading.under import under
+from dpframe.spec import placement
 from dpframe.spec.refs import references, resolve
 from dpframe.spec.rows import Rows
 
@@ -94,7 +95,7 @@ def needed_of(rows: Rows, statistic: Statistic) -> dict[str, str]:
         rows: the promise.
         statistic: the statistic.
     """
-    parts = {"mapped": (), "placed": ("about", "scale"), "clipped": ("about", "scale", "norm")}[statistic.sees]
+    parts = {"mapped": (), "placed": placement.MOVES, "clipped": tuple(placement.KINDS)}[statistic.sees]
     return {part: step for part, step in rows.awaited.items() if part in parts}
 
 

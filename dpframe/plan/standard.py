@@ -1,4 +1,4 @@
-"""Plans for common tasks on tables of named columns: covariance, principal components, correlations.
+"""Plans for common tasks on tables of named columns: covariance, principal components, correlations, regression.
 
 Each is one release, by the recipe "adaptive", and what is derived from it. They are plans like any other: they can be
 explained, changed, saved and run.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dpframe import registry
+from dpframe import registry, validators
 from dpframe.errors import PlanError, PluginError
 from dpframe.plan.plan import Plan
 from dpframe.plan.steps import Step, derive, release
@@ -106,6 +106,45 @@ def correlation_plan(
     rows = Rows(columns=_columns(columns), neighbors=neighbors, person=person, contributions=contributions)
     steps = [_adaptive("correlation"), derive("correlation", "correlation", of="covariance")]
     return Plan(rows=rows, budget=Budget(epsilon=epsilon, delta=delta), steps=steps)
+
+
+def regression_plan(
+    *,
+    columns: Columns,
+    target: str,
+    epsilon: float,
+    delta: float = 0.0,
+    neighbors: str | None = None,
+    features: Sequence[str] | None = None,
+    person: str | None = None,
+    contributions: int = 1,
+) -> Plan:
+    """The plan of `regression`: the recipe "adaptive" for regression, and the model derived from its covariance.
+
+    Args:
+        columns: public ranges and levels; see `covariance`.
+        target: the column that is predicted.
+        epsilon: the most that a run may spend.
+        delta: the same.
+        neighbors: "add-remove" or "replace"; mandatory, see `dp.Rows`.
+        features: the columns that it is predicted from; all others by default. Only these columns are read.
+        person: the name of a column of ids; see `dp.Rows`.
+        contributions: the largest number of rows of any one person; see `dp.Rows`.
+    """
+    found = _columns(columns)
+    if features is not None:
+        found = _chosen(found, [*validators.as_tuple(features), target])
+    rows = Rows(columns=found, neighbors=neighbors, person=person, contributions=contributions)
+    steps = [_adaptive("regression"), derive("model", "regression", of="covariance", target=target)]
+    return Plan(rows=rows, budget=Budget(epsilon=epsilon, delta=delta), steps=steps)
+
+
+def _chosen(columns: Any, names: list[Any]) -> Any:
+    """The columns of these names; anything that is no list of columns unchanged, for `Rows` to check."""
+    known = [getattr(column, "name", None) for column in columns] if isinstance(columns, list | tuple) else []
+    if unknown := [name for name in names if name not in known]:
+        raise PlanError(f"features and target must be among the columns; {shown(unknown[0])} is not.")
+    return [column for column in columns if column.name in names]
 
 
 def _adaptive(goal: str) -> Step:

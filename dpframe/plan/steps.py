@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +14,7 @@ from dpframe.interfaces import Mechanism, PostProcessor, Recipe
 from dpframe.kinds import Axes, Kind, titles
 from dpframe.spec import placement
 from dpframe.spec.placement import Placement, as_placement
-from dpframe.spec.refs import input_kinds, parameters_of
+from dpframe.spec.refs import completed, input_kinds, parameters_of
 
 if TYPE_CHECKING:
     from dpframe.spec.budget import Budget
@@ -35,7 +35,7 @@ def _check_placement(owner: Step, attribute: attrs.Attribute[Any], value: Any) -
     if value is None:
         return
     if not isinstance(value, Placement):
-        raise validators.refuse(owner, "rows", "a dictionary of about, scale, norm and center", value)
+        raise validators.refuse(owner, "rows", "a dictionary of about, scale, linear, norm and center", value)
     if not isinstance(owner.action, Mechanism):
         raise PlanError(f"step {owner.name!r}: only a release of one round sees rows; leave rows= out.")
 
@@ -117,6 +117,21 @@ class Step:
             raise PlanError(f"step {self.name!r}: {error}") from None
 
 
+def completed_steps(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """The steps with inputs that were left out taken from earlier steps; see :func:`dpframe.plugin.input`.
+
+    Args:
+        steps: the steps, recipes expanded.
+    """
+    known: set[str] = set()
+    done = []
+    for step in steps:
+        action = completed(step.action, known)
+        done.append(step if action is step.action else attrs.evolve(step, action=action))
+        known.add(step.name)
+    return tuple(done)
+
+
 def release(
     name: str,
     mechanism: str,
@@ -133,8 +148,8 @@ def release(
         mechanism: the name of an installed mechanism or recipe, such as "gaussian".
         weight: its share: releases without a fixed level run at level weight · t, with one t solved from the budget.
         level: a fixed level instead of a share, in the mechanism's unit.
-        rows: what this step sees instead of the plan's rows: ``about=``, ``scale=``, ``norm=`` and ``center=`` of
-            `dp.Rows`, such as ``{"about": dp.ref("center"), "norm": dp.ref("radius")}``.
+        rows: what this step sees instead of the plan's rows: ``about=``, ``scale=``, ``linear=``, ``norm=`` and
+            ``center=`` of `dp.Rows`, such as ``{"about": dp.ref("center"), "norm": dp.ref("radius")}``.
         parameters: the parameters of the mechanism.
     """
     return made("release", name, mechanism, parameters, weight=weight, level=level, rows=rows)

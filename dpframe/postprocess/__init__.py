@@ -1,6 +1,8 @@
 """Post-processors: pure functions of released values, which cost no budget."""
 
 from dpframe.postprocess.center import Correlation, CountOf, CovarianceOf, MeanOf, ScalesOf
+from dpframe.postprocess.discriminant import DiscriminantOf
+from dpframe.postprocess.regression import Regression
 from dpframe.postprocess.spectral import (
     Eigenvalues,
     ExplainedVariance,
@@ -16,12 +18,14 @@ __all__ = [
     "Correlation",
     "CountOf",
     "CovarianceOf",
+    "DiscriminantOf",
     "Eigenvalues",
     "ExplainedVariance",
     "MeanOf",
     "PositivePart",
     "RankK",
     "RealPart",
+    "Regression",
     "ScalesOf",
     "ToUnits",
     "TopSubspace",

@@ -14,6 +14,10 @@ import attrs
 import numpy as np
 
 from dpframe.interfaces import PostProcessor
+from dpframe.intervals import Law
+from dpframe.intervals.centered import count_law, covariance_law, mean_law, scales_law
+from dpframe.intervals.correlation import CorrelationLaw
+from dpframe.intervals.matrix import MatrixLaw
 from dpframe.kinds import AugmentedMoment, AugmentedSum, Covariance, Mean, Scalar, Scales, SymmetricMatrix
 from dpframe.lattice import FloatArray
 from dpframe.spec.refs import Shape, input, noise_of
@@ -50,6 +54,9 @@ class CountOf(PostProcessor):
     def apply(self) -> Scalar:
         return Scalar(count_and_mean(self.of)[0])
 
+    def result_law(self, laws: Mapping[str, Law]) -> Law | None:
+        return count_law(laws.get("of"), self.of.constant)
+
 
 @attrs.frozen(kw_only=True)
 class MeanOf(PostProcessor):
@@ -66,6 +73,9 @@ class MeanOf(PostProcessor):
 
     def apply(self) -> Mean:
         return Mean(count_and_mean(self.of)[1], axes=self.of.axes)
+
+    def result_law(self, laws: Mapping[str, Law]) -> Law | None:
+        return mean_law(laws.get("of"), self.of.constant)
 
 
 @attrs.frozen(kw_only=True)
@@ -90,6 +100,9 @@ class CovarianceOf(PostProcessor):
         """That of the moment, divided by the count; the noise of the mean is left out."""
         count = count_and_mean(self.of)[0]
         return {name: deviation / count for name, deviation in self.of_noise.items()}
+
+    def result_law(self, laws: Mapping[str, Law]) -> Law | None:
+        return covariance_law(laws.get("of"), self.of.constant)
 
 
 @attrs.frozen(kw_only=True)
@@ -116,6 +129,9 @@ class ScalesOf(PostProcessor):
         usable = np.where(variances > 0.0, variances, least if np.isfinite(least) else 1.0)
         return Scales(np.sqrt(usable), axes=self.of.axes)
 
+    def result_law(self, laws: Mapping[str, Law]) -> Law | None:
+        return scales_law(laws.get("of"))
+
 
 @attrs.frozen(kw_only=True)
 class Correlation(PostProcessor):
@@ -137,3 +153,7 @@ class Correlation(PostProcessor):
         np.fill_diagonal(correlations, 1.0)
         axes = None if self.of.axes is None else self.of.axes.in_units
         return SymmetricMatrix(correlations, axes=axes)
+
+    def result_law(self, laws: Mapping[str, Law]) -> Law | None:
+        of = laws.get("of")
+        return CorrelationLaw(of=of) if isinstance(of, MatrixLaw) else None

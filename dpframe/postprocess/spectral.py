@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 from dpframe import validators
 from dpframe.errors import PlanError
 from dpframe.interfaces import PostProcessor
+from dpframe.intervals import Law, MatrixLaw
+from dpframe.intervals.eigenvalues import SpectrumLaw
+from dpframe.intervals.low_rank import LowRankLaw
+from dpframe.intervals.subspace import SubspaceLaw
 from dpframe.kinds import ComplexSubspace, HermitianMatrix, Kind, Spectrum, Subspace, SymmetricMatrix, Vector
 from dpframe.postprocess.eigen import top_eigenpairs
 from dpframe.spec.refs import Shape, input, shape_of
@@ -75,6 +79,11 @@ class TopSubspace(PostProcessor):
         kind = ComplexSubspace if vectors.dtype.kind == "c" else Subspace
         return kind(vectors, axes=self.of.axes)
 
+    def result_law(self, laws: Mapping[str, Law]) -> Law | None:
+        of = laws.get("of")
+        of = of.of if isinstance(of, LowRankLaw) else of  # it has the same directions
+        return SubspaceLaw(of=of, basis=self.apply().array) if isinstance(of, MatrixLaw) else None
+
 
 @attrs.frozen(kw_only=True)
 class RankK(PostProcessor):
@@ -105,30 +114,55 @@ class RankK(PostProcessor):
         kept = _symmetric((vectors * np.maximum(values, 0.0)) @ vectors.T)
         return attrs.evolve(self.of, array=kept)  # type: ignore[no-any-return]
 
+    def result_law(self, laws: Mapping[str, Law]) -> Law | None:
+        of = laws.get("of")
+        return LowRankLaw(of=of, k=self.k) if isinstance(of, MatrixLaw) else None
+
 
 @attrs.frozen(kw_only=True)
 class WithSpectrum(PostProcessor):
     """The matrix with the leading eigenvectors of one result and the eigenvalues of another; further ones are zero.
 
+    Applied to the real part of a draw of ``orbit``, which has up to twice the rank of the draw, with the spectrum of
+    the draw, it restores rank and spectrum. It also joins directions that were released with eigenvalues that were.
+
     Args:
-        of: a symmetric matrix, for the eigenvectors.
-        spectrum: the eigenvalues, from the largest.
+        of: a symmetric matrix, for its eigenvectors; or a subspace, whose columns are taken as they are.
+        spectrum: the eigenvalues, from the largest; or a vector with one for each of these eigenvectors in their order,
+            where negative ones are replaced by zero.
     """
 
     name = "with-spectrum"
     gives = SymmetricMatrix
 
-    of: Any = input(SymmetricMatrix)
-    spectrum: Any = input(Spectrum)
+    of: Any = input(SymmetricMatrix, Subspace)
+    spectrum: Any = input(Spectrum, Vector)
 
     def check(self, rows: Rows) -> None:
-        if isinstance(self.spectrum, Spectrum):
+        if isinstance(self.spectrum, Kind):
             _check_k(len(self.spectrum.array), self.of, rows)
+        (count,), (_, columns) = shape_of(self.spectrum) or (None,), shape_of(self.of) or (None, None)
+        if count is not None and columns is not None and count > columns:
+            raise PlanError(f"with-spectrum has {count} eigenvalues for {columns} directions. Give as many of both.")
+
+    def output_shape(self, rows: Rows) -> Shape:
+        return ((shape_of(self.of) or (None,))[0],) * 2
 
     def apply(self) -> SymmetricMatrix:
-        wanted = self.spectrum.array
-        vectors = top_eigenpairs(self.of.array, len(wanted))[1]
+        wanted = np.maximum(self.spectrum.array, 0.0)
+        directions = isinstance(self.of, Subspace)
+        vectors = self.of.array[:, : len(wanted)] if directions else top_eigenpairs(self.of.array, len(wanted))[1]
         return SymmetricMatrix(_symmetric((vectors * wanted) @ vectors.T), axes=self.of.axes)
+
+    def result_law(self, laws: Mapping[str, Law]) -> Law | None:
+        of, spectrum = laws.get("of"), laws.get("spectrum")
+        if isinstance(of, LowRankLaw):
+            of = of.of
+        if not isinstance(of, MatrixLaw):
+            return None
+        error = None if spectrum is None else np.square(spectrum.standard_error())
+        wanted = self.spectrum.array
+        return LowRankLaw(of=of, k=len(wanted), spectrum=wanted, spectrum_variance=error)
 
 
 @attrs.frozen(kw_only=True)
@@ -154,6 +188,10 @@ class Eigenvalues(PostProcessor):
         values = np.linalg.eigvalsh(matrix) if self.k is None else top_eigenpairs(matrix, self.k)[0]
         return Spectrum.from_noisy(values)
 
+    def result_law(self, laws: Mapping[str, Law]) -> Law | None:
+        of = laws.get("of")
+        return SpectrumLaw(of=of, k=self.k) if isinstance(of, MatrixLaw) else None
+
 
 @attrs.frozen(kw_only=True)
 class PositivePart(PostProcessor):
@@ -175,6 +213,10 @@ class PositivePart(PostProcessor):
         values, vectors = np.linalg.eigh(self.of.array)
         nearest = _symmetric((vectors * np.maximum(values, 0.0)) @ vectors.T)
         return attrs.evolve(self.of, array=nearest)  # type: ignore[no-any-return]
+
+    def result_law(self, laws: Mapping[str, Law]) -> Law | None:
+        """That of the input: without noise it has no negative eigenvalues."""
+        return laws.get("of")
 
 
 @attrs.frozen(kw_only=True)
@@ -214,3 +256,10 @@ class ExplainedVariance(PostProcessor):
         captured = np.maximum(np.einsum("ij,ij->j", basis, matrix @ basis), 0.0)
         total = max(float(np.trace(matrix)), float(captured.sum()))
         return Vector(captured / total if total > 0.0 else np.zeros(len(captured)))
+
+    def result_law(self, laws: Mapping[str, Law]) -> Law | None:
+        """That of the shares of the leading eigenvalues, where the components are of the same matrix."""
+        of, components = laws.get("of"), laws.get("components")
+        if not isinstance(of, MatrixLaw) or not isinstance(components, SubspaceLaw) or components.of is not of:
+            return None
+        return SpectrumLaw(of=of, k=self.components.array.shape[1], of_trace=True)

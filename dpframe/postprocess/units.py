@@ -10,6 +10,7 @@ import numpy as np
 
 from dpframe.errors import PlanError
 from dpframe.interfaces import PostProcessor
+from dpframe.intervals import AffineLaw, Law, MatrixLaw
 from dpframe.kinds import ComplexSubspace, Covariance, Kind, Loadings, Mean, Subspace
 from dpframe.spec.refs import input
 from dpframe.spec.rows import Rows
@@ -47,3 +48,16 @@ class ToUnits(PostProcessor):
         if isinstance(value, Covariance):
             return Covariance(value.array * np.outer(scale, scale), axes=axes.in_units)
         return Loadings(value.array * scale[:, None], axes=axes.in_units)
+
+    def result_law(self, laws: Mapping[str, Law]) -> Law | None:
+        of, axes = laws.get("of"), self.of.axes
+        if of is None:
+            return None
+        scale = np.asarray(axes.scale)
+        if isinstance(self.of, Mean):
+            return AffineLaw(of=of, scale=scale, offset=np.asarray(axes.offset))
+        if isinstance(self.of, Covariance):
+            if isinstance(of, MatrixLaw) and of.rotation is None:
+                return of.scaled(scale)
+            return AffineLaw(of=of, scale=np.outer(scale, scale))
+        return AffineLaw(of=of, scale=scale[:, None])

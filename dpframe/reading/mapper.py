@@ -14,6 +14,7 @@ from dpframe.lattice import IntArray
 from dpframe.reading import int16, kernel_loader
 from dpframe.reading.chunk import Chunk, MappedChunk
 from dpframe.reading.column_map import ColumnMap
+from dpframe.reading.linear_map import LinearMapper
 from dpframe.reading.scratch import Scratch
 from dpframe.reading.tiles import INT16_ENTRIES, TILE_ENTRIES, tiles
 from dpframe.spec.rows import Rows
@@ -35,6 +36,8 @@ def mapper(rows: Rows, scratch: Scratch, *, expected: int = 0) -> Mapper:
         scratch: the buffers of one worker.
         expected: the number of cells to come, as far as it is known. Only speed depends on it.
     """
+    if rows.linear is not None:
+        return LinearMapper.of(rows, partial(mapper, expected=expected), scratch)
     if rows.columns is None:
         return partial(_array_chunks, rows, scratch, expected)
     return ColumnMap.of(rows, rows.columns, scratch, expected)

@@ -17,6 +17,7 @@ class Scratch(Redacted):
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, Any], NDArray[Any]] = {}
+        self._parts: list[Scratch] = []
 
     def array(self, use: str, rows: int, columns: int, *, by_columns: bool, dtype: Any = np.float64) -> NDArray[Any]:
         """An uninitialized array (rows, columns), in Fortran order if by columns.
@@ -33,9 +34,16 @@ class Scratch(Redacted):
         """A buffer for integer rows, with the constant coordinate if they have one."""
         return self.array("integers", count, rows.width, by_columns=by_columns)
 
+    def part(self) -> Scratch:
+        """Buffers of their own for a map within a map, freed with these."""
+        self._parts.append(Scratch())
+        return self._parts[-1]
+
     def clear(self) -> None:
         """Free the memory."""
         self._kept.clear()
+        for part in self._parts:
+            part.clear()
 
-    def __reduce__(self) -> tuple[type[Scratch], tuple[()]]:
-        return Scratch, ()  # pickled empty
+    def __reduce__(self) -> tuple[type[Scratch], tuple[()], dict[str, Any]]:
+        return Scratch, (), {"_parts": self._parts}  # pickled empty

@@ -24,6 +24,7 @@ from dpframe.spec.scenario import Scenario
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from dpframe.forecast.column_margins import ColumnForecasts
     from dpframe.plan import Plan
 
 UPPER = ("upper-mean", "upper-probability")
@@ -40,11 +41,13 @@ class Explanation(Printable, Exportable):
         statement: what the plan promises and costs.
         scenario: the assumed data; None where none was given.
         forecasts: the forecasts and bounds for the result of each step.
+        columns: the forecasts for each column of a table, in its units; None where no number of rows was given.
     """
 
     statement: Statement
     scenario: Scenario | None = attrs.field(repr=False)  # repr=False: rich and others print fields, not the repr
     _forecasts: dict[str, tuple[Bound, ...]] = attrs.field(alias="forecasts", repr=False)
+    columns: ColumnForecasts | None = attrs.field(default=None, repr=False)
 
     @property
     def shareable(self) -> bool:
@@ -108,6 +111,7 @@ class Explanation(Printable, Exportable):
                 step: [attrs.asdict(bound) for bound in bounds]
                 for step, bounds in (self._forecasts if shown else {}).items()
             },
+            "columns": None if self.columns is None else self.columns.to_dict(),
         }
         if not self.shareable:
             content["note"] = "NOT PRIVATE: from the true spectrum" if shown else "diagnostics withheld"
@@ -140,6 +144,8 @@ def explain(
     dim: int | None,
     spectrum: Sequence[float] | None,
     scenario: Scenario | None,
+    rows: int | None,
+    confidence: float,
     simulations: int,
     progress: bool | Listener | None,
 ) -> Explanation:
@@ -163,7 +169,14 @@ def explain(
     with reporting(progress) as reporter:
         oracles = _oracles(plan, assumed, simulations, reporter)
         forecasts = {step.name: _bounds(oracles, plan, step.name, assumed) for step in plan.steps}
-    return Explanation(statement=statement(plan, content_hash), scenario=assumed, forecasts=forecasts)
+        columns = None if rows is None else _columns(plan, rows, confidence, reporter)
+    return Explanation(statement=statement(plan, content_hash), scenario=assumed, forecasts=forecasts, columns=columns)
+
+
+def _columns(plan: Plan, rows: int, confidence: float, reporter: ProgressReporter) -> ColumnForecasts:
+    from dpframe.forecast.column_margins import forecast_columns
+
+    return forecast_columns(plan, rows, confidence=confidence, reporter=reporter)
 
 
 def _oracles(plan: Plan, scenario: Scenario | None, simulations: int, reporter: ProgressReporter) -> list[BoundOracle]:

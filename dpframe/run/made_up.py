@@ -22,6 +22,7 @@ from dpframe.kinds import (
     Covariance,
     HermitianMatrix,
     Kind,
+    LinearMap,
     Loadings,
     Mean,
     Radii,
@@ -198,6 +199,10 @@ def _scales(shape: tuple[int, ...], imagined: Imagined, length: float) -> FloatA
     return np.linspace(0.1, 1.0, math.prod(shape)).reshape(shape) * length
 
 
+def _linear_map(shape: tuple[int, ...], imagined: Imagined, length: float) -> FloatArray:
+    return np.diag(np.linspace(0.1, 1.0, shape[0]))
+
+
 def _scalar(shape: tuple[int, ...], imagined: Imagined, length: float) -> FloatArray:
     return np.full(shape, length if imagined.rows else 0.0)
 
@@ -209,6 +214,7 @@ _MAKERS: dict[type[Kind], Callable[..., Any]] = {
     Covariance: _covariance,
     HermitianMatrix: _hermitian,
     Loadings: _numbers,
+    LinearMap: _linear_map,
     Mean: _numbers,
     Radii: _radii,
     Scalar: _scalar,

@@ -1,9 +1,11 @@
 """The memory that a plan needs at least, and what this process can have: a run that cannot fit is refused.
 
 Both are public: the need follows from the plan and the dimension of the rows, what there is from the machine. After the
-charge, a MemoryError would lose what was paid for. Only what is certain counts: the exact sums of a pass, the values
-released so far and what a mechanism says it needs in addition, against all memory, swap included, that the machine, a
-control group or a limit of the process allows.
+charge, a MemoryError would lose what was paid for, and so would a system that ends the process for want of memory. Of
+the need only what is certain counts: the exact sums of a pass, the values released so far and what a mechanism says it
+needs in addition. It is compared with the memory, swap included, that the machine has available at that moment and that
+control groups and limits of the process allow: a run that is refused because of other programs costs nothing, and can
+be tried again.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ def check_memory(plan: Plan) -> None:
         raise PlanError(
             f"this plan needs at least {byte_size(need)} of memory for rows of {plan.rows.known_dim:,} coordinates, "
             f"but this process can have {byte_size(have)}, swap included. Nothing was charged, read or drawn. Use "
-            "fewer columns, or a machine with more memory."
+            "fewer columns or a machine with more memory, or try again when other programs need less."
         )
 
 
@@ -62,7 +64,7 @@ def _bytes(shape: Shape | None) -> int:
 
 
 def available(root: Path = Path("/")) -> int | None:
-    """The most bytes that this process can ever have, swap included; None where the system does not say.
+    """The most bytes that this process can have now, swap included; None where the system does not say.
 
     Args:
         root: where the files of the system are.
@@ -73,7 +75,7 @@ def available(root: Path = Path("/")) -> int | None:
         lines = (root / "proc/meminfo").read_text().splitlines()
         sizes = {name: int(size.split()[0]) * 1024 for name, _, size in (line.partition(":") for line in lines)}
         swap = sizes["SwapTotal"]
-        limits.append(sizes["MemTotal"] + swap)
+        limits.append(sizes.get("MemAvailable", sizes["MemTotal"]) + sizes.get("SwapFree", swap))
     if swap is not None:
         limits += _group_limits(root, swap)
     return min(limits, default=None)

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from dpframe.display.grid import LINES
 from dpframe.display.printable import NOT_PRIVATE
 from dpframe.display.tables import heading, pairs, sentence, table
 from dpframe.rounding import format_down, format_given, format_up
+from dpframe.run.error_bars import CONFIDENCE
+from dpframe.run.value_text import LEGEND, value_section
 from dpframe.run.wording import slack_of_runs
 from dpframe.spec.budget import NOT_WORST_CASE
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from dpframe.kinds import Axes
+    from dpframe.run.dry_run import DryRun
     from dpframe.run.explain import Explanation
-    from dpframe.run.result import Charge, Record, Result
+    from dpframe.run.result import Charge, Result
     from dpframe.run.statement import Line, Statement
     from dpframe.spec.bounds import Bound
     from dpframe.spec.scenario import Scenario
-
-SHOWN = 8  # a report shows at most this many rows and columns of a matrix
 
 
 def render_explanation(explanation: Explanation) -> RenderableType:
@@ -34,11 +32,27 @@ def render_explanation(explanation: Explanation) -> RenderableType:
     parts += _promise(explanation.statement, "What this plan promises")
     parts += _steps(explanation.statement, "stated once dim and norm are known")
     parts += _forecasts(explanation)
+    if explanation.columns is not None:
+        parts.append(explanation.columns)
     return Group(*parts)
 
 
-def render_result(result: Result) -> RenderableType:
-    """The report of a result: caveat, warnings, charge, promise, steps, values and versions."""
+def render_dry_run(dry: DryRun) -> RenderableType:
+    """The report of a dry run: caveat, promise, steps, and what a run would charge."""
+    from rich.console import Group
+    from rich.text import Text
+
+    promised = _promise(dry.statement, "What this plan promises, on this data")
+    return Group(*_warned(dry.statement.caveat), *promised, *_steps(dry.statement, "not stated"), Text(dry.words))
+
+
+def render_result(result: Result, lines: int = LINES) -> RenderableType:
+    """The report of a result: caveat, warnings, charge, promise, steps, values and versions.
+
+    Args:
+        result: the result.
+        lines: the most lines of one value; a larger one is shown in part.
+    """
     from rich.console import Group
     from rich.text import Text
 
@@ -53,8 +67,11 @@ def render_result(result: Result) -> RenderableType:
     parts += [*_promise(result.statement, "What was promised"), *_steps(result.statement, "not stated")]
     if result.choices:
         parts += [heading("Chosen from released values"), pairs(result.choices), Text()]
+    intervals = {name: result.shown_interval(name) for name in result.records}
     for record in result.records.values():
-        parts += _value(record)
+        parts += value_section(record, intervals[record.name], lines)
+    if any(interval is not None for interval in intervals.values()):
+        parts += [Text(LEGEND.format(confidence=100 * CONFIDENCE), style="dim"), Text()]
     if result.failed:
         labeled = {name: sentence(words.removesuffix(".")) for name, words in result.failed.items()}
         parts += [heading("Steps without a result"), pairs(labeled), Text()]
@@ -219,38 +236,3 @@ def _figure(bound: Bound) -> str:
     if "share" in rest:
         return f"{100 * bound.value:.4g} % {label}"
     return f"{bound.value:.4g} {label}"
-
-
-def _value(record: Record) -> list[RenderableType]:
-    from rich.text import Text
-
-    array, labels = record.value.array, _labels(record.value.axes)
-    shape = " × ".join(map(str, array.shape)) or "one number"
-    lines = [heading(f"{record.name}: {record.line.kind}, {shape}")]
-    return [*lines, Text(_numbers(array, labels), no_wrap=True, overflow="ellipsis"), Text()]
-
-
-def _labels(axes: Axes | None) -> tuple[str, ...] | None:
-    """The names of the coordinates, each with its unit where values are in that unit."""
-    if axes is None:
-        return None
-    in_units = zip(axes.labels, axes.scale, axes.unit, strict=True)
-    return tuple(f"{label} ({unit})" if unit and scale == 1.0 else label for label, scale, unit in in_units)
-
-
-def _numbers(array: np.ndarray[Any, Any], labels: tuple[str, ...] | None) -> str:
-    """The leading part of an array to four digits, with the names of its rows."""
-    if array.ndim == 0:
-        return f"  {array.item():.6g}"
-    matrix = array[:, None] if array.ndim == 1 and labels is not None else np.atleast_2d(array)
-    matrix = matrix.reshape(len(matrix), math.prod(matrix.shape[1:]))
-    named = labels is not None and len(labels) == len(matrix)
-    names = list(labels[:SHOWN]) if named and labels is not None else [""] * min(SHOWN, len(matrix))
-    width = max(map(len, names), default=0)
-    lines = []
-    for name, row in zip(names, matrix[:SHOWN, :SHOWN], strict=False):
-        cells = " ".join(f"{value:11.4g}" for value in row)
-        lines.append(f"  {name:<{width}} {cells}" + (" …" if matrix.shape[1] > SHOWN else ""))
-    if len(matrix) > SHOWN:
-        lines.append("  …")
-    return "\n".join(lines)

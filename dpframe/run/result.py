@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,11 @@ from numpy.typing import NDArray
 from dpframe.display.exportable import Exportable
 from dpframe.display.printable import Printable
 from dpframe.display.visible import Visible
+from dpframe.errors import PlanError
+from dpframe.intervals.interval import Interval, check_confidence
 from dpframe.kinds import Kind
+from dpframe.lattice import FloatArray
+from dpframe.run.error_bars import CONFIDENCE, Bars, dump_interval
 from dpframe.run.statement import Line, Statement
 from dpframe.spec.budget import Budget
 
@@ -113,6 +118,8 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
             :mod:`dpframe.run.within_noise`. They depend on released values only.
         failed: why steps have no value, in words, by step; empty for a complete run.
         choices: what steps chose from released values, and why, in sentences, by step.
+        plan_file: the plan as it was run, in the form of a plan file; empty where no file can hold it.
+        bars: computes error bars; None where nothing is known about them.
     """
 
     statement: Statement
@@ -123,6 +130,8 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
     warnings: tuple[str, ...] = ()
     failed: dict[str, str] = attrs.field(factory=dict)
     choices: dict[str, str] = attrs.field(factory=dict)
+    plan_file: str = ""
+    bars: Bars | None = attrs.field(default=None, eq=False)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.record(name).value.array
@@ -144,6 +153,99 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
         if name not in self.records:
             raise KeyError(f"there is no result {name!r}; there is: {', '.join(self.records)}")
         return self.records[name]
+
+    def interval(self, name: str, confidence: float = CONFIDENCE, sampling: str | None = None) -> Interval:
+        """Where the value of a step would be without noise: free, since it follows from released values alone.
+
+        Raises PlanError where nothing is known about the noise of the value.
+
+        Args:
+            name: the name of the step.
+            confidence: the share of releases in which an interval covers the value without noise.
+            sampling: "normal" to include the sampling error of rows from a normal population, which is an assumption;
+                by default the interval is about these rows.
+        """
+        self.record(name)
+        return self._error_bars.interval(name, confidence, sampling)
+
+    def known_interval(self, name: str, confidence: float = CONFIDENCE) -> Interval | None:
+        """The interval of the value of a step; None where nothing is known about its noise.
+
+        Args:
+            name: the name of the step.
+            confidence: the share of releases in which an interval covers the value without noise.
+        """
+        try:
+            return self.interval(name, confidence)
+        except PlanError:
+            check_confidence(confidence)
+            return None
+
+    def frame(self, name: str, *, wide: bool = False, confidence: float = CONFIDENCE) -> Any:
+        """The value of a step as a data frame with labels: of pandas if it is installed, else of polars or pyarrow.
+
+        Each number has a row: its labels, the value, and the ends of its interval, `low` and `high`, where its noise is
+        known. Components and coordinates without names are numbered from 1.
+
+        Args:
+            name: the name of the step.
+            wide: a matrix as it is instead, without intervals.
+            confidence: of the intervals.
+        """
+        return self._framed(name, None, wide, confidence)
+
+    def to_pandas(self, name: str, *, wide: bool = False, confidence: float = CONFIDENCE) -> Any:
+        """The value of a step as a frame of pandas; see :meth:`frame`."""
+        return self._framed(name, "pandas", wide, confidence)
+
+    def to_polars(self, name: str, *, wide: bool = False, confidence: float = CONFIDENCE) -> Any:
+        """The value of a step as a frame of polars; see :meth:`frame`."""
+        return self._framed(name, "polars", wide, confidence)
+
+    def _framed(self, name: str, library: str | None, wide: bool, confidence: float) -> Any:
+        from dpframe.run.frames import framed
+
+        value = self.record(name).value
+        interval = None if wide else self.known_interval(name, confidence)
+        return framed(name, value, interval, library, matrix=wide)
+
+    def save(self, directory: str | Path) -> None:
+        """Write the report, the result, its arrays, the plan, and a CSV file for each value into a directory.
+
+        Every file is new: where one of them exists, DataError is raised. All of them are written, or none. A value of
+        more than a million numbers has no CSV file; the arrays hold it.
+
+        Args:
+            directory: the directory, created where it does not exist.
+        """
+        from dpframe.run.files import save
+
+        save(self, Path(directory))
+
+    def standard_error(self, name: str) -> FloatArray:
+        """The standard deviation of the error that noise makes in the value of a step, for each number of it.
+
+        It is inf where it is not determined; raises PlanError where nothing is known about the noise of the value.
+
+        Args:
+            name: the name of the step.
+        """
+        self.record(name)
+        return self._error_bars.standard_error(name)
+
+    @property
+    def _error_bars(self) -> Bars:
+        if self.bars is None:
+            raise PlanError("this result was written without error bars; results of a run have them.")
+        return self.bars
+
+    def shown_interval(self, name: str) -> Interval | None:
+        """The interval of a value that reports and files show; None where there is none, or where it would take long.
+
+        Args:
+            name: the name of the step.
+        """
+        return None if self.bars is None else self.bars.shown(name)
 
     @property
     def spent(self) -> Budget:
@@ -184,8 +286,18 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
             "charge": None if self.charge is None else self.charge.to_dict(),
             **({"failed": self.failed} if self.failed else {}),
             **({"choices": self.choices} if self.choices else {}),
+            **({"plan_file": self.plan_file} if self.plan_file else {}),
             "results": self._values(),
+            **({"intervals": intervals} if (intervals := self._intervals()) else {}),
         }
+
+    def _intervals(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name in self.records:
+            with suppress(Exception):  # a value is written without its interval rather than not at all
+                if (interval := self.shown_interval(name)) is not None:
+                    found[name] = dump_interval(interval, self._error_bars.standard_error(name))
+        return found
 
     @classmethod
     def load(cls, path: str | Path) -> Result:

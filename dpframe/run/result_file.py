@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from dpframe import kinds
 from dpframe.display.visible import visible
 from dpframe.errors import DataError, PlanError
+from dpframe.intervals.interval import Interval
 from dpframe.kinds import AugmentedMoment, AugmentedSum, Axes, Kind
 from dpframe.plan.text_file import read_text
+from dpframe.run.error_bars import StoredBars
 from dpframe.run.result import FORMAT, Charge, Record, Result
 from dpframe.run.statement import Line, Statement
 from dpframe.run.structured import Malformed, at, fields, number, value_as
@@ -25,6 +27,7 @@ from dpframe.validators import is_name
 
 ADVICE = "A result is the JSON text that result.to_json(path) or dpframe run writes."
 HASH = re.compile(r"[0-9a-f]{64}")
+ARRAYS = ("low", "high", "standard_error")  # of an interval, beside where it is determined
 NESTED = 32  # the most dimensions that an array may have here, and the most kinds within kinds
 
 
@@ -78,15 +81,39 @@ def _result(content: Any) -> Result:
     if type(content["format"]) is not int or content["format"] != FORMAT:
         raise _OtherFormat(f"has result format {reprlib.repr(content['format'])}; this version reads {FORMAT}.")
     value_as(str, content.get("caveat", ""), "caveat")
-    own = {key: value for key, value in content.items() if key not in ("format", "caveat", "results")}
-    parts = fields(Result, own, without=("records",))
+    own = {key: value for key, value in content.items() if key not in ("format", "caveat", "results", "intervals")}
+    parts = fields(Result, own, without=("records", "bars"))
     _check_statement(parts["statement"])
     if parts.get("charge") is not None:
         _check_charge(parts["charge"])
     lines = {line.name: line for line in parts["statement"].lines}
     results = value_as(dict[str, Any], content["results"], "results")
     records = {name: _record(name, value, lines.get(name)) for name, value in results.items()}
-    return Result(**parts, records=records)
+    bars = _bars(content["intervals"], records) if "intervals" in content else None
+    return Result(**parts, records=records, bars=bars)
+
+
+def _bars(content: Any, records: dict[str, Record]) -> StoredBars:
+    """The error bars of a file; each must be of a value, and like it."""
+    intervals, errors = {}, {}
+    for name, table in value_as(dict[str, Any], content, "intervals").items():
+        place = at("intervals", name)
+        if name not in records:
+            raise Malformed(f"{place} is of no result")
+        stored = dict(value_as(dict[str, Any], table, place))
+        parts: dict[str, Any] = {key: _array(stored.pop(key, None), at(place, key)) for key in ARRAYS}
+        determined = np.array(stored.pop("determined", None))
+        shape = records[name].value.array.shape
+        if determined.dtype != np.bool_ or any(each.shape != shape for each in (determined, *parts.values())):
+            raise Malformed(f"{place} has parts that are not like the value")
+        errors[name] = parts.pop("standard_error")
+        parts |= fields(Interval, stored, place, without=("low", "high", "determined"))
+        if any(np.isnan(each).any() for each in (parts["low"], parts["high"], errors[name])):
+            raise Malformed(f"{place} has an end that is not a number")
+        if not 0.0 < parts["confidence"] < 1.0:
+            raise Malformed(f"{at(place, 'confidence')} is not between 0 and 1")
+        intervals[name] = Interval(**parts, determined=determined)
+    return StoredBars(intervals, errors)
 
 
 def _record(name: str, content: Any, line: Line | None) -> Record:

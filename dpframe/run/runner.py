@@ -30,6 +30,7 @@ from dpframe.reading.private_data import PrivateData
 from dpframe.reading.totals import accumulate
 from dpframe.run.attempt import Attempt
 from dpframe.run.derivations import WrongKind, derived, of_its_kind, rehearse
+from dpframe.run.error_bars import ErrorBars
 from dpframe.run.memory import check_memory
 from dpframe.run.noise_law import with_inputs
 from dpframe.run.progress import SILENT, Listener, ProgressReporter, reporting
@@ -73,28 +74,16 @@ def _run(
 ) -> Result:
     if insecure_seed is not None and not is_int(insecure_seed):
         raise PlanError(f"insecure_seed must be an integer; got {insecure_seed!r}.")
-    charged = not (ledger is None and dataset is None and note is None)
-    account = _account(ledger, dataset, note, insecure_seed) if charged else None
-    source = open_source(data, plan.rows)
-    content_hash = plan.content_hash
-    plan = (plan if account is None else account.calibrated(plan)).bind(source.dim)
-    needed = plan.schedule()[-1].number
-    if source.one_shot and needed > 1:
-        raise DataError(
-            f"this plan reads the data {needed} times, but the source can be read only once. Nothing was charged. "
-            "Pass an array, a list of chunks, or an object that can be iterated again."
-        )
     random = Random(Keystream.secure() if insecure_seed is None else Keystream.insecure(insecure_seed))
-    stated = statement(plan, content_hash)
-    check_memory(plan)
-    rehearse(plan)
-    registry.before_charge(plan, plan.pricing.all_losses)
+    plan_file = _written(plan)
+    ready = prepared(plan, data, ledger, dataset, note=note, insecure_seed=insecure_seed)
+    plan, source, account, stated = ready.plan, ready.source, ready.account, ready.stated
     charge = None if account is None else account.reserve(plan, stated)
     # From here on the plan is charged: `plan.spent` is spent whatever happens.
     attempt = Attempt()
 
     def so_far() -> Result:
-        result = _result(plan, stated, attempt, charge, private=random.private)
+        result = _result(plan, stated, attempt, charge, private=random.private, plan_file=plan_file)
         return result if account is None else account.signed(result)
 
     with _kept(so_far):
@@ -117,7 +106,56 @@ def _run(
     return result
 
 
-def _result(plan: Plan, stated: Statement, attempt: Attempt, charge: Charge | None, *, private: bool) -> Result:
+@attrs.frozen(kw_only=True)
+class Prepared:
+    """Everything that a run needs to be charged.
+
+    Args:
+        plan: the plan, for rows of a known dimension, priced by the accountant of the data set.
+        source: the data, of which only the public schema was looked at.
+        account: the account to charge; None without a ledger.
+        stated: what the plan promises and costs.
+    """
+
+    plan: Plan
+    source: Source
+    account: Account | None
+    stated: Statement
+
+
+def prepared(
+    plan: Plan, data: Any, ledger: Any, dataset: str | None, *, note: str | None, insecure_seed: int | None = None
+) -> Prepared:
+    """Everything up to the charge, with all that may refuse it; see :meth:`dpframe.Plan.run` for the arguments."""
+    charged = not (ledger is None and dataset is None and note is None)
+    account = _account(ledger, dataset, note, insecure_seed) if charged else None
+    source = open_source(data, plan.rows)
+    content_hash = plan.content_hash
+    plan = (plan if account is None else account.calibrated(plan)).bind(source.dim)
+    needed = plan.schedule()[-1].number
+    if source.one_shot and needed > 1:
+        raise DataError(
+            f"this plan reads the data {needed} times, but the source can be read only once. Nothing was charged. "
+            "Pass an array, a list of chunks, or an object that can be iterated again."
+        )
+    stated = statement(plan, content_hash)
+    check_memory(plan)
+    rehearse(plan)
+    registry.before_charge(plan, plan.pricing.all_losses)
+    return Prepared(plan=plan, source=source, account=account, stated=stated)
+
+
+def _written(plan: Plan) -> str:
+    """The plan file of a plan; empty where no file can hold it."""
+    try:
+        return plan.dumps()
+    except PlanError:
+        return ""
+
+
+def _result(
+    plan: Plan, stated: Statement, attempt: Attempt, charge: Charge | None, *, private: bool, plan_file: str
+) -> Result:
     """The result of a run, with the values that there are."""
     if not plan.same_public_rows:
         with suppress(Exception):  # the values are charged: return them, if need be without the noise scales
@@ -143,6 +181,8 @@ def _result(plan: Plan, stated: Statement, attempt: Attempt, charge: Charge | No
         warnings=_warnings(plan, records),
         failed=failed,
         choices=_choices(plan, attempt.values),
+        plan_file=plan_file,
+        bars=ErrorBars(plan, attempt.values),
     )
 
 

@@ -46,13 +46,14 @@ def row_map(rows: Rows) -> str:
     released = rows.awaited
     about = "" if rows.about is None else f"taken about {_point(released, 'about', 'a public center')}; "
     scale = "" if rows.scale is None else f"divided by {_point(released, 'scale', 'public scales')}; "
+    linear = "" if rows.linear is None else f"multiplied by {_point(released, 'linear', 'a public matrix')}; "
     if "norm" in released:
         length = f"longer rows scaled down to the length that {released['norm']!r} releases"
     elif rows.norm is None and released:
         length = "none can be longer than the ranges allow"
     else:
         length = f"longer rows scaled down to length {_length(rows)}"
-    return f"{cells}{about}{scale}{length}{centered}"
+    return f"{cells}{about}{scale}{linear}{length}{centered}"
 
 
 def _point(released: dict[str, str], part: str, public: str) -> str:

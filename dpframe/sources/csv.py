@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import math
+import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
+from gzip import BadGzipFile
 from itertools import islice, product
 from shlex import quote
 from typing import Any, TextIO
@@ -19,12 +21,13 @@ from dpframe.errors import DataError
 from dpframe.reading.people import Person
 from dpframe.reading.process_state import long_csv_cells
 from dpframe.sources.arrow import words_of
-from dpframe.sources.csv_format import CSVFile
+from dpframe.sources.csv_format import CSVFile, is_gzip
 from dpframe.sources.opened import Cells, Declared, Meter, Opened, Wanted, attempt
 from dpframe.sources.stamps import Stamp
 from dpframe.spec.columns import Category
 
 CSV_CELLS = 1 << 15  # Python strings held at a time
+DAMAGED = (EOFError, BadGzipFile, zlib.error)
 LONGEST_LINE = 1 << 20  # characters of a first line that is tried
 TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 EXCHANGED = str.maketrans(".,", ",.")  # a point in a number with a decimal comma makes it no number
@@ -45,7 +48,8 @@ def open_csv(file: CSVFile, columns: Declared, size: int) -> Opened:
     file = attrs.evolve(file, path=file.path.absolute())
     stamp = Stamp.of(file.path)
     with long_csv_cells():
-        header = attempt(partial(_first_line, file), f"{file.path.name!r} cannot be read as CSV")
+        compressed = " compressed by gzip, as its ending says" if is_gzip(file.path) else ""
+        header = attempt(partial(first_line, file), f"{file.path.name!r} cannot be read as CSV{compressed}")
     if header is None:
         raise DataError(
             f"the first line of {file.path.name!r} has a quote that is not closed in it. The header is one line: close "
@@ -63,7 +67,7 @@ def open_csv(file: CSVFile, columns: Declared, size: int) -> Opened:
     def read(meter: Meter) -> Iterator[Cells]:
         before = meter.bytes
         with stamp.unchanged(), long_csv_cells(), file.opened() as (text, raw):
-            rows = islice(_records(text, file.separator), 1, None)
+            rows = islice(_records(_lines(text, file), file.separator), 1, None)
             while block := [row if len(row) == len(header) else unreadable for row in islice(rows, most)]:
                 yield {
                     column.name: _parsed([row[place] for row in block], column, file.decimal)
@@ -74,9 +78,20 @@ def open_csv(file: CSVFile, columns: Declared, size: int) -> Opened:
     return Opened(read, bytes=stamp.bytes)
 
 
-def _records(text: TextIO, separator: str) -> Iterator[list[str]]:
+def _lines(text: TextIO, file: CSVFile) -> Iterator[str]:
+    """The lines; raises DataError where a compressed file ends early or is damaged, which only its end can show."""
+    try:
+        yield from text
+    except DAMAGED:
+        pass
+    else:
+        return
+    raise DataError(f"{file.path.name!r} ends early or is damaged. Copy it again; gzip -t tells whether it is whole.")
+
+
+def _records(lines: Iterator[str], separator: str) -> Iterator[list[str]]:
     """The header, and then the rows."""
-    reader = csv.reader(map(_without_returns, text), delimiter=separator)
+    reader = csv.reader(map(_without_returns, lines), delimiter=separator)
     yield next(reader, [])
     while True:
         try:
@@ -87,7 +102,7 @@ def _records(text: TextIO, separator: str) -> Iterator[list[str]]:
             return
 
 
-def _first_line(file: CSVFile, longest: int = -1) -> list[str] | None:
+def first_line(file: CSVFile, longest: int = -1) -> list[str] | None:
     """The cells of the first line, which is public; None if a quote is open at its end, so that cells would go on.
 
     Args:
@@ -107,7 +122,7 @@ def _advice(file: CSVFile, columns: Declared) -> str:
         decimal = file.decimal if file.decimal != separator else "."
         with suppress(Exception):  # what the file is, if it is not that
             written = CSVFile(file.path, separator=separator, decimal=decimal, encoding=encoding)
-            header = _first_line(written, LONGEST_LINE) or []
+            header = first_line(written, LONGEST_LINE) or []
             if all(header.count(column.name) == 1 for column in columns):
                 return f"It does if it is read with {_options(file, separator, encoding)}."
     return (
@@ -126,7 +141,8 @@ def _options(file: CSVFile, separator: str, encoding: str) -> str:
         options["encoding"] = encoding
     stated = ", ".join(f"{name}={value!r}" for name, value in options.items())
     typed = " ".join(f"--csv-{name} {quote(value.replace(chr(9), 'tab'))}" for name, value in options.items())
-    return f"dp.csv(path, {stated}), or {typed} in a shell"
+    commas = ', and with decimal="," or --csv-decimal , if its numbers have decimal commas' if separator == ";" else ""
+    return f"dp.csv(path, {stated}), or {typed} in a shell{commas}"
 
 
 def _without_returns(line: str) -> str:

@@ -40,6 +40,17 @@ def open_parquet(path: Path, columns: Declared, size: int) -> Opened:
     return in_blocks(batches, columns, size, total=total, count=count)
 
 
+def parquet_schema(path: Path) -> Any:
+    """The Arrow schema of a file, or of the first file of a directory.
+
+    Args:
+        path: the path of either.
+    """
+    file, stamp = next(iter(_stamped(path).items()))
+    with _parquet_file(file, stamp.name) as opened:
+        return opened.schema_arrow
+
+
 def _stamped(path: Path) -> dict[Path, Stamp]:
     """The files at a path, in order, each with its stamp."""
     if not path.is_dir():

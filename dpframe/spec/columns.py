@@ -14,6 +14,20 @@ from dpframe.errors import PlanError
 from dpframe.lattice import FloatArray
 from dpframe.rounding import format_given
 
+WIDEST = 1e140
+"""The largest half of a range: its square, times that of a scale, is far inside the range of 64-bit numbers."""
+
+
+def _assumed(validator: validators.Validator) -> Any:
+    """A figure that only forecasts use: not part of what a column is in a release, so not of its representation."""
+    return attrs.field(
+        default=None,
+        kw_only=True,
+        repr=False,
+        converter=validators.as_float,
+        validator=attrs.validators.optional(validator),
+    )
+
 
 @attrs.frozen
 class Column:
@@ -28,6 +42,11 @@ class Column:
         high: largest value, known without looking at the data.
         missing: the public value of a missing cell.
         unit: what the values are measured in, shown in reports.
+        sd: the standard deviation to assume in forecasts; by default a sixth of the range, or the distance of ``mean``
+            from the nearer end of the range where that is less.
+        mean: the mean to assume in forecasts; the middle of the range by default. Nothing but forecasts depends on
+            ``sd`` and ``mean``: no release, no noise and no price does, and the hash of a plan leaves them out. So they
+            are not shown in ``repr`` either.
 
     >>> Column("age", 17, 90)
     Column(name='age', low=17.0, high=90.0, missing=None, unit='')
@@ -43,6 +62,8 @@ class Column:
         validator=attrs.validators.optional(validators.number()),
     )
     unit: str = attrs.field(default="", kw_only=True, validator=validators.text)
+    sd: float | None = _assumed(validators.number(above=0.0))
+    mean: float | None = _assumed(validators.number())
 
     def __attrs_post_init__(self) -> None:
         if not self.low < self.high:
@@ -50,13 +71,39 @@ class Column:
                 f"column {self.name!r} must have low < high; got low={format_given(self.low)}, "
                 f"high={format_given(self.high)}."
             )
-        if not (math.isfinite(self.high - self.low) and self.half_width > 0.0 and math.isfinite(self.rate)):
-            raise PlanError(f"column {self.name!r} has a range that is too wide or too narrow for 64-bit numbers.")
+        if not 1 / WIDEST <= self.half_width <= WIDEST:
+            raise PlanError(
+                f"column {self.name!r} has a range that is too wide or too narrow for variances in 64-bit numbers: "
+                f"half of it must be from {1 / WIDEST:g} to {WIDEST:g}. State it in another unit."
+            )
         if self.missing is not None and not self.low <= self.missing <= self.high:
             raise PlanError(
                 f"column {self.name!r}: missing={format_given(self.missing)} must lie in its range "
                 f"[{format_given(self.low)}, {format_given(self.high)}]."
             )
+        self._check_assumed()
+
+    def _check_assumed(self) -> None:
+        """Raise PlanError where no column within the range has such a mean and standard deviation."""
+        range_ = f"[{format_given(self.low)}, {format_given(self.high)}]"
+        if self.mean is not None and not self.low < self.mean < self.high:
+            raise PlanError(f"column {self.name!r}: mean={format_given(self.mean)} must lie within its range {range_}.")
+        mean = self.middle if self.mean is None else self.mean
+        most = self.half_width * math.sqrt(max(1.0 - ((mean - self.middle) / self.half_width) ** 2, 0.0))
+        if self.sd is not None and not self.sd < most:
+            about = "" if self.mean is None else f" and a mean of {format_given(self.mean)}"
+            raise PlanError(
+                f"column {self.name!r}: sd={format_given(self.sd)} must be below {most:.6g}: no column with the range "
+                f"{range_}{about} varies more."
+            )
+
+    @property
+    def assumed(self) -> tuple[float, float]:
+        """The mean and the standard deviation that forecasts assume, in the units of the column."""
+        mean = self.middle if self.mean is None else self.mean
+        if self.sd is not None:
+            return mean, self.sd
+        return mean, min(self.half_width / 3, mean - self.low, self.high - mean)
 
     @property
     def middle(self) -> float:

@@ -1,4 +1,4 @@
-"""Where rows lie: the center they are taken about, the scales they are divided by and the norm that bounds them.
+"""Where rows lie: their center, the scales that divide them or the matrix that multiplies them, and their norm.
 
 Each is public, or the released result of an earlier step. The map of a row is then a function of that row and of
 released numbers alone, so every sensitivity is that of plain rows.
@@ -14,16 +14,28 @@ import numpy as np
 
 from dpframe import validators
 from dpframe.errors import PlanError
-from dpframe.kinds import Axes, Kind, Mean, Scalar, Scales
+from dpframe.kinds import Axes, Kind, LinearMap, Mean, Scalar, Scales
 from dpframe.spec.refs import Ref
 
 NORM_LIMIT = 1e140  # squares of lattice steps must stay in float64
 SCALE_LIMIT = 1e6  # scales are from 1/SCALE_LIMIT to SCALE_LIMIT
 
-KINDS: dict[str, type[Kind]] = {"about": Mean, "scale": Scales, "norm": Scalar}
+KINDS: dict[str, type[Kind]] = {"about": Mean, "scale": Scales, "linear": LinearMap, "norm": Scalar}
 """The kind that a step must give, for each part of a placement."""
 
+MOVES = ("about", "scale", "linear")
+"""The parts that move mapped rows; the norm scales them down."""
+
+LIMITS = {
+    "about": (-1.0, 1.0),
+    "scale": (1 / SCALE_LIMIT, SCALE_LIMIT),
+    "linear": (-SCALE_LIMIT, SCALE_LIMIT),
+    "norm": (1 / NORM_LIMIT, NORM_LIMIT),
+}
+"""The ranges of the numbers of each part."""
+
 Numbers = tuple[float, ...]
+Matrix = tuple[Numbers, ...]
 
 
 def as_numbers(values: Any) -> Any:
@@ -34,18 +46,36 @@ def as_numbers(values: Any) -> Any:
     return tuple(each + 0.0 if isinstance(each, float) else each for each in map(validators.as_float, values))
 
 
+def as_matrix(values: Any) -> Any:
+    """Convert rows of real numbers to tuples of floats; return anything else unchanged, to be refused."""
+    values = validators.as_tuple(values)
+    return tuple(map(as_numbers, values)) if isinstance(values, tuple) else values
+
+
 def check_parts(owner: Any) -> None:
-    """Raise PlanError unless about, scale and norm are references or numbers in their ranges."""
+    """Raise PlanError unless about, scale, linear and norm are references or numbers in their ranges."""
     if not (owner.norm is None or isinstance(owner.norm, Ref) or _between(owner.norm, 1 / NORM_LIMIT, NORM_LIMIT)):
         allowed = f"a finite number between {1 / NORM_LIMIT:g} and {NORM_LIMIT:g}"
         raise validators.refuse(owner, "norm", allowed, owner.norm)
-    for name, low, high in (("about", -1.0, 1.0), ("scale", 1 / SCALE_LIMIT, SCALE_LIMIT)):
-        value = getattr(owner, name)
+    for name in ("about", "scale"):
+        value, (low, high) = getattr(owner, name), LIMITS[name]
         if value is None or isinstance(value, Ref):
             continue
         if not isinstance(value, tuple) or not all(_between(each, low, high) for each in value):
             allowed = f"the result of a step, or for each coordinate a number from {low:g} to {high:g}"
             raise validators.refuse(owner, name, allowed, value)
+    if not (owner.linear is None or isinstance(owner.linear, Ref) or _is_square(owner.linear)):
+        allowed = f"the result of a step, or a square matrix of numbers from -{SCALE_LIMIT:g} to {SCALE_LIMIT:g}"
+        raise validators.refuse(owner, "linear", allowed, owner.linear)
+    if owner.linear is not None and owner.scale is not None:
+        raise PlanError("rows are divided by scale= or multiplied by linear=, not both: a linear map has scales in it.")
+
+
+def _is_square(value: Any) -> bool:
+    return isinstance(value, tuple) and all(
+        isinstance(row, tuple) and len(row) == len(value) and all(_between(each, *LIMITS["linear"]) for each in row)
+        for row in value
+    )
 
 
 def _between(value: Any, low: float, high: float) -> bool:
@@ -53,7 +83,7 @@ def _between(value: Any, low: float, high: float) -> bool:
 
 
 def references(owner: Any) -> dict[str, str]:
-    """The steps that about, scale and norm refer to, by field."""
+    """The steps that the parts of a placement refer to, by field."""
     return {name: value.name for name in KINDS if isinstance(value := getattr(owner, name), Ref)}
 
 
@@ -68,16 +98,15 @@ def released(owner: Any, values: Mapping[str, Kind], axes: Axes | None) -> dict[
         axes: the coordinates of mapped rows. A mean, or scales, in other coordinates of the same columns are mapped to
             these.
     """
-    limits = {"about": (-1.0, 1.0), "scale": (1 / SCALE_LIMIT, SCALE_LIMIT), "norm": (1 / NORM_LIMIT, NORM_LIMIT)}
     parts: dict[str, Any] = {}
     for name, step in references(owner).items():
         if step not in values:
             continue
         array = values[step].array.real
-        if name != "norm" and axes is not None:
+        if name in ("about", "scale") and axes is not None:
             array = _in_coordinates(name, array, values[step].axes, axes, step)
-        found = np.clip(array, *limits[name]).tolist()
-        parts[name] = found if name == "norm" else tuple(found)
+        found = np.clip(array, *LIMITS[name]).tolist()
+        parts[name] = found if name == "norm" else as_matrix(found) if name == "linear" else tuple(found)
     return parts
 
 
@@ -99,19 +128,21 @@ class Placement:
     Args:
         about: the center, in coordinates from -1 to 1; see :class:`dpframe.Rows`.
         scale: the scales.
+        linear: the linear map, instead of scales.
         norm: the largest length of a row about the center, in scaled coordinates.
         center: whether a constant coordinate is added; see :class:`dpframe.Rows`.
     """
 
     about: Numbers | Ref | None = attrs.field(default=None, converter=as_numbers)
     scale: Numbers | Ref | None = attrs.field(default=None, converter=as_numbers)
+    linear: Matrix | Ref | None = attrs.field(default=None, converter=as_matrix)
     norm: float | Ref | None = attrs.field(default=None, converter=validators.as_float)
     center: bool | None = attrs.field(default=None, validator=attrs.validators.optional(validators.boolean))
 
     def __repr__(self) -> str:
-        """All parts, but center only where it is given: recorded hashes of plans rest on this text."""
+        """All parts, but some only where they are given: recorded hashes of plans rest on this text."""
         fields = {field.name: getattr(self, field.name) for field in attrs.fields(Placement)}
-        shown = {name: each for name, each in fields.items() if each is not None or name != "center"}
+        shown = {name: each for name, each in fields.items() if each is not None or name not in ("linear", "center")}
         return f"Placement({', '.join(f'{name}={each!r}' for name, each in shown.items())})"
 
     def __attrs_post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, TypeVar
 
 import attrs
@@ -13,6 +13,7 @@ from dpframe.kinds import AugmentedMoment, ComplexSubspace, Kind, Scalar, Subspa
 
 _INPUT = "dpframe.input"
 _NOISE = "dpframe.noise"
+_BESIDE = "dpframe.beside"
 T = TypeVar("T")
 Shape = tuple[int | None, ...]
 """The shape of a released array; None for a length that is not known before the run."""
@@ -42,8 +43,15 @@ def ref(name: str) -> Ref:
     return Ref(name)
 
 
-def input(*kinds: type[Kind], **field: Any) -> Any:
-    """Declare a field that takes an earlier result of one of these kinds, or a value of such a kind."""
+def input(*kinds: type[Kind], beside: str | None = None, **field: Any) -> Any:
+    """Declare a field that takes an earlier result of one of these kinds, or a value of such a kind.
+
+    Args:
+        kinds: the kinds.
+        beside: the name of another input. Where this one is left out, and the other refers to a step 'cov', it is taken
+            from the step 'cov.<field>', if the plan has one: recipes name what they release beside their result so.
+        field: further arguments of `attrs.field`.
+    """
 
     def convert(value: Any) -> Any:
         if isinstance(value, str):
@@ -52,7 +60,7 @@ def input(*kinds: type[Kind], **field: Any) -> Any:
             return value
         return kinds[0].of(value)
 
-    return attrs.field(converter=convert, metadata={_INPUT: kinds}, **field)
+    return attrs.field(converter=convert, metadata={_INPUT: kinds, _BESIDE: beside}, **field)
 
 
 def number(validator: validators.Validator, *, low: float, high: float) -> Any:
@@ -134,6 +142,21 @@ def shape_of(value: Any) -> Shape | None:
 def references(owner: Any) -> tuple[str, ...]:
     """The names of the steps that an object refers to."""
     return tuple(value.name for _, _, value in inputs(owner) if isinstance(value, Ref))
+
+
+def completed(owner: T, known: Container[str]) -> T:
+    """The same object with inputs that were left out taken from steps beside those of others; see `input`.
+
+    Args:
+        owner: a mechanism, statistic or post-processor.
+        known: the names of the steps before it.
+    """
+    found = {}
+    for field in attrs.fields(type(owner)):  # type: ignore[arg-type]
+        main = getattr(owner, field.metadata.get(_BESIDE) or "", None)
+        if isinstance(main, Ref) and getattr(owner, field.name) is None and f"{main.name}.{field.name}" in known:
+            found[field.name] = Ref(f"{main.name}.{field.name}")
+    return attrs.evolve(owner, **found) if found else owner  # type: ignore[misc]
 
 
 def resolve(owner: T, values: Mapping[str, Kind]) -> T:

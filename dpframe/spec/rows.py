@@ -14,7 +14,7 @@ from dpframe.kinds import Axes, Kind
 from dpframe.lattice import FloatArray
 from dpframe.spec import placement
 from dpframe.spec.columns import Category, Column
-from dpframe.spec.placement import Numbers, Placement
+from dpframe.spec.placement import Matrix, Numbers, Placement
 from dpframe.spec.refs import Ref
 
 NEIGHBORS = ("add-remove", "replace")
@@ -45,6 +45,8 @@ class Rows:
             distance of a row from that point.
         scale: numbers by which the coordinates about that point are divided; ``dp.ref("scale")`` takes a released
             vector. Results are in the scaled coordinates, and ``to-units`` maps them back.
+        linear: a square matrix that rows about that point are multiplied by, instead of scales; ``dp.ref("linear")``
+            takes a released one. The coordinates are then no longer columns, and results have no names and units.
 
     >>> Rows(norm=1.0, neighbors="add-remove").length
     1.0
@@ -59,11 +61,12 @@ class Rows:
     dim: int | None = attrs.field(default=None, validator=attrs.validators.optional(validators.positive_int))
     about: Numbers | Ref | None = attrs.field(default=None, converter=placement.as_numbers)
     scale: Numbers | Ref | None = attrs.field(default=None, converter=placement.as_numbers)
+    linear: Matrix | Ref | None = attrs.field(default=None, converter=placement.as_matrix)
 
     def __repr__(self) -> str:
-        """All fields, but about and scale only where they are given: recorded hashes of plans rest on this text."""
+        """All fields, but a placement only where it is given: recorded hashes of plans rest on this text."""
         fields = {field.name: getattr(self, field.name) for field in attrs.fields(Rows)}
-        shown = {name: each for name, each in fields.items() if each is not None or name not in ("about", "scale")}
+        shown = {name: each for name, each in fields.items() if each is not None or name not in placement.MOVES}
         return f"Rows({', '.join(f'{name}={each!r}' for name, each in shown.items())})"
 
     def __attrs_post_init__(self) -> None:
@@ -104,7 +107,7 @@ class Rows:
         object.__setattr__(self, "dim", width)
 
     def _check_placement(self) -> None:
-        for name in ("about", "scale"):
+        for name in placement.MOVES:
             value = getattr(self, name)
             if value is not None and self.columns is None:
                 raise PlanError(
@@ -112,7 +115,8 @@ class Rows:
                     "matched to columns by position."
                 )
             if isinstance(value, tuple) and len(value) != self.dim:
-                raise PlanError(f"Rows.{name} has {len(value)} numbers, but the columns make {self.dim} coordinates.")
+                parts = "rows" if name == "linear" else "numbers"
+                raise PlanError(f"Rows.{name} has {len(value)} {parts}, but the columns make {self.dim} coordinates.")
 
     def _check_person(self, person: str) -> None:
         if self.columns is None:
@@ -139,38 +143,57 @@ class Rows:
         return math.sqrt(len(self.columns))  # each column contributes at most 1, numeric or one-hot
 
     def _longest(self) -> float:
-        """The largest distance of a mapped row from the center, in scaled coordinates."""
+        """The largest distance of a mapped row from the center, in scaled coordinates; a bound after a linear map."""
+        if self.linear is not None:
+            squares = np.square(self.multiplied).ravel().tolist()
+            longest = math.sqrt(math.fsum(squares)) * self.before_linear.length  # the same number on every machine
+            return min(max(longest, 1 / placement.NORM_LIMIT), placement.NORM_LIMIT)
         shift, rate = self.affine
-        squares, at = 0.0, 0
+        total, at = 0.0, 0
         for column in self.columns or ():
             here = slice(at, at := at + len(column.labels))
             zero, one = (shift[here] * rate[here]) ** 2, ((1.0 - shift[here]) * rate[here]) ** 2
             if isinstance(column, Column):
-                squares += float(np.maximum(((-1.0 - shift[here]) * rate[here]) ** 2, one)[0])
+                total += float(np.maximum(((-1.0 - shift[here]) * rate[here]) ** 2, one)[0])
             else:
-                squares += float(zero.sum() + (one - zero).max())  # one level is 1, all others are 0
-        return max(math.sqrt(squares), 1 / placement.NORM_LIMIT)  # it is 0 for a category of one level about 1
+                total += float(zero.sum() + (one - zero).max())  # one level is 1, all others are 0
+        return max(math.sqrt(total), 1 / placement.NORM_LIMIT)  # it is 0 for a category of one level about 1
 
     @property
     def is_moved(self) -> bool:
-        """Whether rows are taken about a center or divided by scales."""
-        return self.about is not None or self.scale is not None
+        """Whether rows are taken about a center, divided by scales or multiplied by a matrix."""
+        return any(getattr(self, name) is not None for name in placement.MOVES)
 
     @property
     def affine(self) -> tuple[FloatArray, FloatArray]:
         """The placed coordinate of a mapped one x is (x − shift) · rate: (shift, rate), one number per coordinate."""
-        for name in ("about", "scale"):
-            if isinstance(value := getattr(self, name), Ref):
-                raise PlanError(f"Rows.{name} is the result of step {value.name!r}, which is known only during a run.")
+        self._known("about")
+        self._known("scale")
         shift = np.zeros(self.known_dim) if self.about is None else np.array(self.about)
         rate = np.ones(self.known_dim) if self.scale is None else 1.0 / np.array(self.scale)
         return shift, rate
 
     @property
+    def multiplied(self) -> FloatArray:
+        """The matrix that rows are multiplied by, (dim, dim)."""
+        self._known("linear")
+        return np.eye(self.known_dim) if self.linear is None else np.array(self.linear)
+
+    @property
+    def before_linear(self) -> Rows:
+        """The promise about the same rows before the linear map, none of them scaled down to a norm."""
+        return attrs.evolve(self, linear=None, norm=None)
+
+    def _known(self, name: str) -> None:
+        """Raise PlanError where a part of the placement is yet to be released."""
+        if isinstance(value := getattr(self, name), Ref):
+            raise PlanError(f"Rows.{name} is the result of step {value.name!r}, which is known only during a run.")
+
+    @property
     def unplaced(self) -> Rows:
         """The promise about mapped rows: of columns, without a center, scales and a norm; arrays as they are."""
         placed = self.columns is not None and (self.is_moved or self.norm is not None)
-        return attrs.evolve(self, about=None, scale=None, norm=None) if placed else self
+        return attrs.evolve(self, about=None, scale=None, linear=None, norm=None) if placed else self
 
     @property
     def known_dim(self) -> int:
@@ -199,14 +222,16 @@ class Rows:
         """The constant coordinate of centered rows, in lattice steps.
 
         A larger constant increases the sensitivity; a smaller one makes the mean less precise. For the covariance the
-        best square is near R²/√(4d); a power of two near its root keeps every formula exact.
+        best square is near R²/√(4d); a power of two near its root keeps every formula exact. Rows about a center have
+        a small mean, and the constant is at most R/4.
         """
-        return lattice.RADIUS >> round(math.log2(4 * self.known_dim) / 4)
+        halvings = round(math.log2(4 * self.known_dim) / 4)
+        return lattice.RADIUS >> (halvings if self.about is None else max(halvings, 2))
 
     @property
     def axes(self) -> Axes | None:
-        """Names and units of the coordinates; None without columns."""
-        if self.columns is None:
+        """Names and units of the coordinates; None without columns, and after a linear map."""
+        if self.columns is None or self.linear is not None:
             return None
         axes = Axes.empty()
         shift, rate = self.affine

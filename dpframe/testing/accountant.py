@@ -16,7 +16,7 @@ from functools import partial
 import attrs
 import numpy as np
 
-from dpframe.accounting.lower_bound import least_delta
+from dpframe.accounting.lower_bound import contradicted, least_delta
 from dpframe.interfaces import Accountant
 from dpframe.losses import ZCDP, Approx, BoundedRange, Gaussian, Laplace, ModelBased, PrivacyLoss, Pure
 from dpframe.testing.checks import Failed, NotRun, check
@@ -24,7 +24,7 @@ from dpframe.testing.checks import Failed, NotRun, check
 Curve = Callable[[float], float]
 SLACK = 1e-9  # relative tolerance, since the references are computed in floats
 DELTAS = (1e-2, 1e-4, 1e-6, 1e-9)
-EPSILONS = (0.1, 0.5, 1.0, 2.0)
+EPSILONS = (0.0, 0.1, 0.5, 1.0, 2.0, 8.0)
 
 
 @attrs.frozen(eq=False)
@@ -119,6 +119,9 @@ def never_below_the_truth(stage: AccountantStage) -> str:
             epsilon = stage.subject.epsilon(losses, delta)
             if math.isfinite(epsilon) and curve(epsilon) > delta * (1 + SLACK) + 1e-15:
                 raise Failed(f"{_listed(losses)}: epsilon={epsilon:.6g} at delta={delta:g} does not hold")
+        pure = stage.subject.epsilon(losses, 0.0)
+        if contradicted(losses, pure, 0.0):
+            raise Failed(f"{_listed(losses)}: epsilon={pure:.6g} at delta=0 does not hold")
         for epsilon in EPSILONS:
             if stage.subject.delta(losses, epsilon) < curve(epsilon) * (1 - SLACK) - 1e-15:
                 raise Failed(f"{_listed(losses)}: delta at epsilon={epsilon:g} is too small")

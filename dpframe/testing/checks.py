@@ -38,10 +38,13 @@ class Check:
 ROLES = ("mechanism", "statistic", "postprocessor", "accountant", "bound oracle")
 CHECKS: dict[str, list[Check]] = {role: [] for role in ROLES}
 
-MODULES = ("values", "mechanism", "statistic", "postprocessor", "accountant", "oracle", "package")
+MODULES = ("values", "mechanism", "error_bars", "statistic", "postprocessor", "accountant", "oracle", "package")
 """The modules of this package that hold checks."""
 
 CheckFunction = Callable[[Any], str | None]
+
+BROKEN = (Exception, SystemExit)
+"""What a subject may raise: an attempt to end the process is a failure of the subject, not the end of the tests."""
 
 
 def check(*roles: str) -> Callable[[CheckFunction], CheckFunction]:
@@ -83,7 +86,7 @@ def _finding(each: Check, stage: Any) -> Finding:
         return Finding(check=each.name, outcome="not run", detail=str(reason))
     except Failed as reason:
         return Finding(check=each.name, outcome="failed", detail=str(reason))
-    except Exception as error:  # any other error of the subject
+    except BROKEN as error:  # any other error of the subject
         return Finding(check=each.name, outcome="failed", detail=f"{type(error).__name__}: {error}")
 
 
@@ -96,5 +99,5 @@ def refusals_are_not_run(what: str) -> Iterator[None]:
         raise
     except DPFrameError as error:
         raise NotRun(f"{what}: {error}") from error
-    except Exception as error:
+    except BROKEN as error:
         raise NotRun(f"{what}: {type(error).__name__}") from error

@@ -39,13 +39,14 @@ SHIFTS, FOR_SHIFTS, FOR_RATIOS = (Gaussian, Laplace, ZCDP), 4.0, 1.5
 releases."""
 
 NORM, DIM, CONTRIBUTIONS = 1.7, 3, 3  # the three numbers and their squares all differ
+LINEAR = ((0.5, 0.25, 0.0), (0.25, 1.0, -0.5), (0.0, -0.5, 2.0))
 
 
 def promises(subject: Mechanism | Statistic, rows: Rows | None) -> list[Rows]:
     """The promises to check a subject under, for both relations: the one given or the defaults, if it accepts them.
 
     The defaults are plain rows, rows with a constant coordinate, rows of one coordinate, and columns with a category,
-    about the middle of their ranges and about another point.
+    about the middle of their ranges, and about another point, divided by scales or multiplied by a matrix.
     """
     columns = [Column("a", -3.0, 5.0), Category("b", ["x", "y"])]
     ours: list[dict[str, Any]] = [
@@ -54,6 +55,7 @@ def promises(subject: Mechanism | Statistic, rows: Rows | None) -> list[Rows]:
         {"norm": NORM, "dim": 1},
         {"columns": columns},
         {"columns": columns, "about": (0.5, 0.0, 1.0), "scale": (0.5, 1.0, 2.0), "norm": 0.9},
+        {"columns": columns, "about": (0.5, 0.0, 1.0), "linear": LINEAR, "norm": 0.9},
     ]
     bases = [Rows(neighbors="replace", contributions=CONTRIBUTIONS, **each) for each in ours]
     if rows is not None:

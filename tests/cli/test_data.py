@@ -76,7 +76,7 @@ def test_a_tab_as_it_is_typed(capsys: pytest.CaptureFixture[str], tab: str) -> N
 def test_what_the_header_line_suggests(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = dpframe(capsys, "run", "plan.toml", "german.csv")
     assert (1, "") == (code, out)
-    assert "--csv-separator ';' --csv-encoding utf-16-le in a shell." in err
+    assert "--csv-separator ';' --csv-encoding utf-16-le in a shell" in err
     assert TRY_FIRST in err
 
 
@@ -96,7 +96,11 @@ def test_a_warning_is_at_the_top_of_the_report(capsys: pytest.CaptureFixture[str
         ("t.npy", b"\x93NUMPY", "'t.npy' cannot be read as an array (ValueError)"),
         ("t.parquet", b"PAR1", "'t.parquet' cannot be read as a Parquet file"),
         ("t.csv", b"1,2\n3,4\n", "the first line of 't.csv' must name the column 'age' once"),
-        ("t.csv.gz", b"age,hours\n", "'t.csv.gz' cannot be read as CSV (BadGzipFile)"),
+        (
+            "t.csv.gz",
+            b"age,hours\n",
+            "'t.csv.gz' cannot be read as CSV compressed by gzip, as its ending says (BadGzipFile)",
+        ),
     ],
 )
 def test_files_that_are_not_what_they_say(

@@ -13,6 +13,7 @@ import pytest
 
 import dpframe as dp
 from dpframe.cli import main as cli
+from dpframe.forecast import column_margins
 from tests.support import shell
 from tests.support.derivations import Disliking
 from tests.support.mechanisms import Failing, NoisyTrace, registered
@@ -25,6 +26,41 @@ derive = "components"
 with = "top-subspace"
 of = {{ref = "moment"}}
 k = 2
+"""
+
+TABLE = """format = 1
+
+[rows]
+neighbors = "add-remove"
+center = true
+
+[[rows.columns]]
+name = "age"
+low = 17
+high = 90
+unit = "years"
+sd = 13
+
+[[rows.columns]]
+name = "sex"
+levels = ["F", "M"]
+
+[budget]
+epsilon = 1.0
+
+[[steps]]
+release = "moment"
+with = "matrix-laplace"
+
+[[steps]]
+derive = "mean"
+with = "mean"
+of = {ref = "moment"}
+
+[[steps]]
+derive = "covariance"
+with = "covariance"
+of = {ref = "moment"}
 """
 
 
@@ -219,6 +255,43 @@ def test_require_prints_a_plan_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert "say one target" in err
 
 
+def test_columns_are_forecast_and_have_targets(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(column_margins, "DRAWS", 40)
+    Path("plan.toml").write_text(TABLE)
+    code, out, _ = dpframe("explain", "plan.toml", "--rows", "50000", "--confidence", "0.9", capsys=capsys)
+    assert 0 == code
+    assert "for 50000 rows: ± holds 90 % of releases" in out
+    assert "age (years)" in out
+    code, out, _ = dpframe("explain", "plan.toml", "--rows", "50000", "--json", capsys=capsys)
+    assert ["age", "sex=F", "sex=M"] == [column["name"] for column in json.loads(out)["columns"]["columns"]]
+    words = (
+        "require",
+        "plan.toml",
+        "--rows",
+        "50000",
+        "--mean",
+        "age=0.5",
+        "--mean",
+        "sex=F=0.1",
+        "--correlation",
+        "0.5",
+    )
+    code, out, _ = dpframe(*words, capsys=capsys)
+    assert 0 == code
+    Path("cheaper.toml").write_text(out)
+    assert dp.Plan.load("cheaper.toml").budget.epsilon < 1.0
+    for refused, reason in (
+        (("explain", "plan.toml", "--rows", "0"), "rows must be an integer from 2"),
+        (("require", "plan.toml", "--mean", "age=1"), "rows=, or --rows in a shell"),
+        (("require", "plan.toml", "--rows", "50", "--sd", "age"), "--sd takes COLUMN=NUMBER"),
+        (("require", "plan.toml", "--rows", "50", "--mean", "aeg=1"), "'aeg', which is no column"),
+    ):
+        code, _, err = dpframe(*refused, capsys=capsys)
+        assert (1, True) == (code, reason in err)
+
+
 def test_check_is_marked_not_private(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = dpframe("check", "plan.toml", "rows.npy", capsys=capsys)
     assert 0 == code
@@ -240,7 +313,7 @@ def test_schema_version_and_demo(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"dpframe {dp.__version__}" == out.splitlines()[0]
     code, out, _ = dpframe("demo", capsys=capsys)
     assert 0 == code
-    assert "3. NOT PRIVATE: compared with the answer without privacy" in out
+    assert "NOT PRIVATE: only the steward of the data may see it" in " ".join(out.split())
 
 
 @pytest.mark.parametrize("command", [[sys.executable, "-m", "dpframe"], [str(Path(sys.executable).parent / "dpframe")]])

@@ -15,7 +15,7 @@ import pytest
 
 import dpframe.plugin as dp
 from dpframe.cli import main as cli
-from dpframe.cli import output
+from dpframe.run import files
 from tests.support.mechanisms import NoisyTrace, registered
 from tests.support.shell import PLAN, RUN, dpframe, write_files
 
@@ -104,14 +104,14 @@ def test_of_two_runs_at_once_one_is_refused(
     assert ["moment"] == list(dp.Result.load("plan-result/result.json"))
 
 
-@pytest.mark.parametrize("name", ["result.json", "arrays.npz"])
+@pytest.mark.parametrize("name", ["result.json", "arrays.npz", "report.txt", "plan.toml", "tables/moment.csv"])
 def test_nothing_is_overwritten(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("mine").mkdir()
+    (Path("mine") / name).parent.mkdir(parents=True)
     (Path("mine") / name).write_text("mine")
     code, out, err = dpframe(*RUN, "-o", "mine", capsys=capsys)
     assert (1, "") == (code, out)
     assert f"mine/{name} exists already; a result is never overwritten. Nothing was charged." in err
-    assert [name] == os.listdir("mine")
+    assert [Path("mine", name)] == [path for path in Path("mine").rglob("*") if path.is_file()]
     assert "mine" == (Path("mine") / name).read_text()
 
 
@@ -144,12 +144,26 @@ def test_a_result_that_cannot_be_written_is_printed(
 def test_arrays_that_cannot_be_written_are_in_the_result(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(output, "_write_arrays", full)
+    monkeypatch.setattr(files, "_write_arrays", full)
     code, out, err = dpframe(*RUN, capsys=capsys)
     assert (3, "") == (code, out)
     assert "plan-result/arrays.npz (No space left on device) could not be written" in err
     assert "The result is in plan-result/result.json." in err
-    assert ["result.json"] == os.listdir("plan-result")
+    assert {"plan.toml", "report.txt", "result.json", "tables"} == set(os.listdir("plan-result"))
+    assert ["moment"] == list(dp.Result.load("plan-result/result.json"))
+
+
+@pytest.mark.parametrize("name", ["report.txt", "plan.toml", "tables/moment.csv"])
+def test_another_file_that_cannot_be_written_is_named_and_the_result_is_kept(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = files.writers
+    monkeypatch.setattr(files, "writers", lambda result: {**real(result), name: full})
+    code, _, err = dpframe(*RUN, capsys=capsys)
+    assert 3 == code
+    assert f"plan-result/{name} (No space left on device) could not be written" in err
+    assert "The result is in plan-result/result.json." in err
+    assert not Path("plan-result", name).exists()
     assert ["moment"] == list(dp.Result.load("plan-result/result.json"))
 
 
@@ -164,3 +178,18 @@ def test_an_interrupt_while_writing_does_not_lose_it(
     assert 3 == code
     assert "(KeyboardInterrupt)" in err
     assert ["moment"] == list(json.loads(out)["results"])
+
+
+def test_a_result_that_there_is_no_memory_to_write_out_leaves_its_arrays(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def exhausted(*_: Any) -> str:
+        raise MemoryError
+
+    monkeypatch.setattr(dp.Result, "to_json", exhausted)
+    code, out, err = dpframe(*RUN, capsys=capsys)
+    assert (3, "") == (code, out)
+    assert "plan-result/result.json (MemoryError) could not be written. The result is lost: it could not be" in err
+    assert "its values are in plan-result/arrays.npz" in err
+    with np.load("plan-result/arrays.npz") as arrays:
+        assert ["moment"] == list(arrays)

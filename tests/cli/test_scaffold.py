@@ -63,7 +63,7 @@ def test_it_is_found_by_its_entry_point_and_its_readme_runs(written: Path, folde
 
 def test_it_asks_for_this_dpframe(written: Path) -> None:
     project = tomllib.loads((written / "dpframe-lengths" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    (wanted,) = [Requirement(text) for text in project["dependencies"] if Requirement(text).name == "dpframe"]
+    (wanted,) = [Requirement(text) for text in project["dependencies"] if Requirement(text).name == "dpframe-core"]
     assert wanted.specifier.contains(dp.__version__)
 
 
@@ -125,7 +125,7 @@ def test_a_name_that_cannot_be_used_is_refused(name: str, tmp_path: Path, capsys
 def test_a_name_that_is_taken_is_refused(
     name: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(discovery, "OWN", (*discovery.OWN, "dpframe-later"))  # one that is not installed
+    monkeypatch.setattr(discovery, "OWN", {**discovery.OWN, "dpframe-later": ()})  # one that is not installed
     with pytest.raises(dp.PluginError, match=reason):
         new_plugin(name, tmp_path)
     assert [] == list(tmp_path.iterdir())

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections import deque
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +46,19 @@ def test_a_full_standard_output(words: tuple[str, ...], full: Any) -> None:
     ran = process(*RUN, *words, stdout=full)
     assert 3 == ran.returncode
     assert b"the report could not be printed (No space left on device)" in ran.stderr
-    assert b"The result is in plan-result/result.json" in ran.stderr
+    assert b"The result is in plan-result: report.txt, result.json, arrays.npz" in ran.stderr
     assert released()
 
 
 def test_both_streams_full(full: Any) -> None:
     assert 3 == process(*RUN, stdout=full, stderr=full).returncode
+    assert released()
+
+
+@pytest.mark.parametrize("closed", [(1,), (2,), (1, 2)])
+def test_closed_streams(closed: tuple[int, ...]) -> None:
+    ran = process(*RUN, stdout=subprocess.PIPE, preexec_fn=partial(deque, map(os.close, closed), maxlen=0))
+    assert 0 == ran.returncode
     assert released()
 
 

@@ -29,6 +29,8 @@ ALIKE = {
     "dash": ("clinic-2026", "clinic\u20132026"),
     "non-breaking hyphen": ("clinic-2026", "clinic\u20112026"),
     "apostrophe": ("o'brien", "o\u2019brien"),
+    "lunate sigma": ("clinic", "\u03f2lini\u03f2"),
+    "small capital": ("clinic", "\u1d04lini\u1d04"),
     "dotless i": ("clinic", "cl\u0131n\u0131c"),
 }
 APART = [

@@ -109,11 +109,12 @@ def test_a_locked_database_is_waited_for_and_then_told(path: Path, ledger: dp.Le
     [
         (lambda path: None, "there is no ledger"),
         (lambda path: path.mkdir(), "is a directory"),
+        (os.mkfifo, "is a pipe or a device; a ledger is a file. Nothing was charged"),
         (lambda path: path.write_bytes(b"not a database at all, but long enough" * 50), "not an SQLite file"),
         (lambda path: path.touch(), "holds other tables, or none"),
         (lambda path: tamper(path, "CREATE TABLE other (x)"), "holds other tables, or none"),
     ],
-    ids=["nothing", "directory", "other file", "empty file", "other database"],
+    ids=["nothing", "directory", "pipe", "other file", "empty file", "other database"],
 )
 def test_what_is_not_a_ledger_is_told(path: Path, make_it: Callable[[Path], None], message: str) -> None:
     make_it(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -28,8 +29,12 @@ STEPS: dict[Callable[..., dp.Plan], list[dp.Step]] = {
         dp.release("covariance", "adaptive", goal="correlation"),
         dp.derive("correlation", "correlation", of="covariance"),
     ],
+    partial(dp.regression_plan, target="hours"): [
+        dp.release("covariance", "adaptive", goal="regression"),
+        dp.derive("model", "regression", of="covariance", target="hours"),
+    ],
 }
-each_plan = pytest.mark.parametrize("make", STEPS, ids=lambda make: make.__name__)
+each_plan = pytest.mark.parametrize("make", STEPS, ids=lambda make: getattr(make, "__name__", "regression_plan"))
 
 
 @each_plan
@@ -63,6 +68,15 @@ def test_the_number_of_components() -> None:
     assert (4, 2) == plan.shapes["components"]
     with pytest.raises(dp.PlanError, match="step 'components': k=3 is more than the 2 coordinates of the rows"):
         dp.pca_plan(columns=COLUMNS[:2], epsilon=1.0, neighbors="replace")
+
+
+def test_features_of_a_regression() -> None:
+    plan = dp.regression_plan(columns=BY_NAME, target="hours", features=["sex"], epsilon=1.0, neighbors="replace")
+    assert plan == dp.regression_plan(columns=COLUMNS[1:], target="hours", epsilon=1.0, neighbors="replace")
+    with pytest.raises(dp.PlanError, match="features and target must be among the columns; 'wage' is not"):
+        dp.regression_plan(columns=BY_NAME, target="hours", features=["wage"], epsilon=1.0, neighbors="replace")
+    with pytest.raises(dp.PlanError, match="target='wage' is not a column of the rows"):
+        dp.regression_plan(columns=BY_NAME, target="wage", epsilon=1.0, neighbors="replace")
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,19 @@ def test_with_spectrum_replaces_the_eigenvalues() -> None:
     assert np.abs(np.linalg.eigvalsh(found)[::-1] - [5, 3, 1, 0, 0, 0, 0]).max() < 1e-10
 
 
+def test_with_spectrum_joins_directions_with_eigenvalues() -> None:
+    """The columns of a subspace in their order; a vector need not be sorted, and is cut off at zero."""
+    basis = dp.Subspace(np.linalg.qr(np.random.default_rng(0).standard_normal((5, 3)))[0], axes=AXES)
+    first, second, third = (np.outer(v, v) for v in basis.array.T)
+    found = postprocess.WithSpectrum(of=basis, spectrum=dp.Spectrum([5.0, 3.0])).apply()
+    assert AXES == found.axes
+    assert np.abs(found.array - 5 * first - 3 * second).max() < 1e-12
+    vector = postprocess.WithSpectrum(of=basis, spectrum=dp.Vector([1.0, -2.0, 4.0])).apply()
+    assert np.abs(vector.array - first - 4 * third).max() < 1e-12
+    with pytest.raises(dp.PlanError, match="with-spectrum has 4 eigenvalues for 3 directions"):
+        postprocess.WithSpectrum(of=basis, spectrum=[4.0, 3.0, 2.0, 1.0]).check(dp.Rows(norm=1.0, neighbors="replace"))
+
+
 def test_psd_is_the_nearest_positive_semi_definite_matrix() -> None:
     found = postprocess.PositivePart(of=dp.SymmetricMatrix(np.diag([3.0, -2.0, 1.0]))).apply().array
     assert np.abs(found - np.diag([3.0, 0.0, 1.0])).max() < 1e-12

@@ -100,7 +100,7 @@ BAD_STEPS = [
     ),
     pytest.param(
         lambda: plan(dp.derive("c", "with-spectrum", of="moment", spectrum="moment")),
-        ("a spectrum in spectrum=", "a symmetric matrix"),
+        ("a spectrum or a vector in spectrum=", "a symmetric matrix"),
         id="matrix as a spectrum",
     ),
     pytest.param(

@@ -55,6 +55,8 @@ BAD_PROMISES = [
     ),
     pytest.param(lambda: dp.Column("age", -1e308, 1e308), ("'age'", "range"), id="range too wide"),
     pytest.param(lambda: dp.Column("age", 0.0, 5e-324), ("'age'", "range"), id="range too narrow"),
+    pytest.param(lambda: dp.Column("age", 0.0, 1e141), ("'age'", "range"), id="range too wide to square"),
+    pytest.param(lambda: dp.Column("age", 0.0, 1e-140), ("'age'", "range"), id="range too narrow to square"),
     pytest.param(lambda: dp.Column("age", 0.0, 1e-308), ("'age'", "range"), id="range too narrow to divide by"),
     pytest.param(lambda: dp.Column("age", 0, 1, missing=2), ("'age'", "missing=2", "[0, 1]"), id="missing outside"),
     pytest.param(lambda: dp.Column("age", 0, 1, missing=NAN), ("Column.missing", "nan"), id="missing not a number"),

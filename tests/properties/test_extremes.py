@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dpframe.plugin as dp
-from dpframe import registry
+from dpframe import covariance, registry
 from dpframe.testing import seeded
 from dpframe_laplace import LaplaceEigenvalues
 
@@ -26,8 +26,10 @@ PARAMETERS: dict[str, dict[str, list[Any]]] = {
     "block-gaussian": {"basis": [BASIS], "radii": [(1.0, 1.0), (1e-140, 1e140), (1e140, 1e-140)]},
     "block-radii": {"basis": [BASIS], "quantile": [1e-6, 0.5, 1 - 1e-6], "high": [1e-139, 1.0, 1e140]},
     "gaussian": {"noise": ["goe", "triangular", "paper"]},
+    "gaussian-folds": {"folds": [2, 100], "key": [0, 2**63 - 1]},
     "gaussian-sum": {},
     "laplace-eigenvalues": {"k": [1, 2, 3]},
+    "laplace-scores": {"directions": [BASIS, np.eye(DIM)]},
     "laplace-sum": {},
     "matrix-laplace": {},
     "orbit": {
@@ -128,3 +130,13 @@ def test_many_eigenvalues_at_a_small_level_are_refused_when_the_dimension_is_kno
         dp.PlanError, match=r"step 'spectrum': 'laplace-eigenvalues' with k=5000 needs a level of at le"
     ):
         plan.bind(5000)
+
+
+@pytest.mark.parametrize("width", [2e-140, 2e140])
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
+def test_a_column_with_the_widest_or_narrowest_range_has_a_variance_in_its_units(width: float, neighbors: str) -> None:
+    table = {"wide": np.linspace(0.0, width, 5000), "usual": np.linspace(0.0, 1.0, 5000)}
+    columns = {"wide": (0.0, width), "usual": (0.0, 1.0)}
+    result = covariance(table, columns=columns, epsilon=5.0, delta=1e-6, neighbors=neighbors, insecure_seed=1)
+    units = np.array([width, 1.0])
+    assert np.full((2, 2), 1 / 12) == pytest.approx(result["covariance_in_units"] / units / units[:, None], rel=0.05)

@@ -1,4 +1,4 @@
-"""Plan files, result files and ledgers that version 0.1.0 wrote keep their meaning."""
+"""Plan files, result files and ledgers that earlier versions wrote keep their meaning."""
 
 from __future__ import annotations
 
@@ -119,3 +119,47 @@ def test_the_ledger_takes_its_next_charge(kept: tuple[str, dp.Ledger], dataset: 
     ledger.verify(head=EXPECTED[f"{which} ledger"]["head"])
     ledger.verify(head=result.charge.head, result=result)
     assert ledger.covers(dp.Result.load(GOLDEN / f"{which}.charged.json"))  # of an entry that holds no statement
+
+
+@pytest.fixture
+def second(tmp_path: Path) -> dp.Ledger:
+    """The ledger of format 2, with a note, an outcome that was not recorded and the repair of a wrong clock."""
+    shutil.copy(GOLDEN / "format2.ledger.db", tmp_path / "format2.ledger.db")
+    return dp.Ledger.open(tmp_path / "format2.ledger.db", key=KEYS["keyed"])
+
+
+def test_ledger_of_format_two(second: dp.Ledger) -> None:
+    expected = {key: value for key, value in EXPECTED["format2 ledger"].items() if key != "ledger"}
+    assert expected == {key: value for key, value in second.to_dict().items() if key != "ledger"}
+    verified = second.verify(head=expected["head"])
+    assert (11, 4, 1) == (verified.entries, verified.runs, verified.unfinished)
+    entries = second.history().entries
+    assert {2} == {entry.stored["format"] for entry in entries}
+    assert {"note": "the first run", "user": "golden"} == entries[3].content["details"]
+    assert ["repaired"] == [entry.kind for entry in entries if entry.dataset == "" and entry.number > 1]
+
+
+def test_results_of_format_two(second: dp.Ledger) -> None:
+    """Statements may gain fields: what was written is covered all the same, and an edited epsilon is still found."""
+    charged = dp.Result.load(GOLDEN / "format2.charged.json")
+    assert second.covers(charged)
+    spent = dp.Budget(epsilon=charged.spent.epsilon / 2, delta=charged.spent.delta)
+    assert not second.covers(attrs.evolve(charged, statement=attrs.evolve(charged.statement, spent=spent)))
+    late = dp.Result.load(GOLDEN / "format2.unrecorded.json")
+    assert not second.covers(late)
+    with pytest.raises(dp.LedgerError, match="not those that the run signed"):
+        second.record(attrs.evolve(late, records={"moment": charged.record("moment")}))
+    assert second.covers(second.record(late))
+    assert 0 == second.verify(head=EXPECTED["format2 ledger"]["head"]).unfinished
+
+
+def test_the_ledger_of_format_two_takes_its_next_charge(second: dp.Ledger) -> None:
+    before = second.dataset("pure")
+    written = dp.Plan.load(GOLDEN / "pure.plan.toml")
+    plan = attrs.evolve(written, budget=attrs.evolve(written.budget, epsilon=0.5))
+    result = plan.run(data("pure"), ledger=second, dataset="pure")
+    assert before.runs + 1 == second.dataset("pure").runs
+    assert before.slack <= second.dataset("pure").slack
+    assert result.charge is not None
+    assert "the same plan was charged to this data set before, last in entry 10" in result.charge.notices[0]
+    second.verify(head=EXPECTED["format2 ledger"]["head"], result=result)

@@ -13,7 +13,7 @@ from dpframe.auditing.neighbor_pairs import built_in
 from dpframe.auditing.trials import Experiment
 from dpframe.forecast.error_norms import CAPTURED, FROBENIUS
 from dpframe.forecast.population import Sample, population
-from dpframe.forecast.simulation import _release, simulate
+from dpframe.forecast.simulation import one_release, simulate
 from dpframe.run.runner import draw_and_derive
 from dpframe.sources import open_source
 from dpframe.testing import seeded
@@ -353,7 +353,7 @@ def test_what_is_simulated_is_what_a_run_gives_for_the_same_rows() -> None:
     )
     sample = population(built, dp.Scenario(dim=6, n=2000, model="table", shape="skewed"), 3)
     assert isinstance(sample, Sample)
-    simulated, _ = _release(built, sample, seeded(4))
+    simulated, _ = one_release(built, sample, seeded(4))
     ran = draw_and_derive(built, open_source(sample.values, built.rows), seeded(4)).values
     assert list(simulated) == list(ran)
     for name, value in ran.items():

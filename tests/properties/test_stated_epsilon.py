@@ -15,7 +15,7 @@ from dpframe.cli import main as cli
 from tests.support.shipped import MODEL_BASED, PARAMETERS, promise
 
 BUDGETS = [dp.Budget(epsilon=0.3, delta=1e-6), dp.Budget(epsilon=2.0, delta=1e-9), dp.Budget(epsilon=1.0)]
-IMPURE = {"block-gaussian", "gaussian", "gaussian-sum", "spiked", "spiked-block"}
+IMPURE = {"block-gaussian", "gaussian", "gaussian-folds", "gaussian-sum", "spiked", "spiked-block"}
 
 
 def plan(mechanism: str, relation: str, budget: dp.Budget) -> dp.Plan:
@@ -75,14 +75,16 @@ def test_every_wrapper_states_what_the_accountant_computes(
     assert dict.fromkeys(told, computed) == told
 
 
-RECIPES = {"adaptive", "spiked-block"}
+RECIPES = {"adaptive", "bingham-low-rank", "deflation", "orbit-low-rank", "spiked-block"}
 GUARANTEES: dict[str, type[dp.PrivacyLoss]] = {
     "bingham": dp.losses.BoundedRange,
     "block-gaussian": dp.losses.Gaussian,
     "block-radii": dp.losses.BoundedRange,
     "gaussian": dp.losses.Gaussian,
+    "gaussian-folds": dp.losses.Gaussian,
     "gaussian-sum": dp.losses.Gaussian,
     "laplace-eigenvalues": dp.losses.Laplace,
+    "laplace-scores": dp.losses.Laplace,
     "laplace-sum": dp.losses.Laplace,
     "matrix-laplace": dp.losses.Pure,
     "orbit": dp.losses.BoundedRange,
@@ -108,7 +110,18 @@ PROMISES: dict[str, dict[str, Any]] = {
     "center": {"columns": COLUMNS, "center": True},
     "placed": {"columns": COLUMNS, "about": (0.25,) * 3, "scale": (0.5,) * 3, "norm": 2.0},
 }
-WITHOUT_CONSTANT = ("bingham", "block-gaussian", "block-radii", "laplace-eigenvalues", "orbit", "spiked-block")
+WITHOUT_CONSTANT = (
+    "bingham",
+    "bingham-low-rank",
+    "block-gaussian",
+    "block-radii",
+    "deflation",
+    "laplace-eigenvalues",
+    "laplace-scores",
+    "orbit",
+    "orbit-low-rank",
+    "spiked-block",
+)
 REFUSED = {
     **{(mechanism, "center"): "constant coordinate" for mechanism in WITHOUT_CONSTANT},
     ("adaptive", "arrays"): "needs public ranges",

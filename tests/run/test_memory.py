@@ -44,7 +44,7 @@ def test_what_fits_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available", lambda: None)
     plan(MOMENT).run(np.zeros((1, 50)))
     monkeypatch.setattr(memory, "available", lambda: need - 1)
-    with pytest.raises(dp.PlanError, match="Use fewer columns, or a machine with more memory"):
+    with pytest.raises(dp.PlanError, match="Use fewer columns or a machine with more memory"):
         plan(MOMENT).run(np.zeros((1, 50)))
 
 
@@ -109,6 +109,13 @@ def test_the_memory_of_the_machine(root: Path) -> None:
     assert None is available(root)
     (root / "proc/meminfo").unlink()
     assert None is available(root)
+
+
+def test_memory_that_others_have_is_not_counted(root: Path) -> None:
+    """The system would end the process after the charge."""
+    found = "MemTotal: 16000000 kB\nMemAvailable: 5000000 kB\nSwapTotal: 2000000 kB\nSwapFree: 1000000 kB\n"
+    write(root / "proc/meminfo", found)
+    assert 6_000_000 * 1024 == available(root)
 
 
 def test_limits_of_control_groups(root: Path) -> None:

@@ -1,4 +1,4 @@
-"""Covariance, components and correlations in one call: the same as the plan, run."""
+"""Covariance, components, correlations and regression in one call: the same as the plan, run."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dpframe as dp
+from dpframe.kinds import LinearModel
 from dpframe.run import one_call
 from tests.support.ledgers import NAME, kinds, make
 
@@ -19,7 +20,11 @@ CALLS: dict[str, tuple[Callable[..., dp.Result], Callable[..., dp.Plan]]] = {
     "covariance": (dp.covariance, dp.covariance_plan),
     "pca": (dp.pca, dp.pca_plan),
     "correlation": (dp.correlation, dp.correlation_plan),
+    "regression": (dp.regression, dp.regression_plan),
 }
+OWN: dict[str, dict[str, Any]] = {"regression": {"target": "age"}}
+"""Arguments that a call needs beside those of all."""
+
 each_call = pytest.mark.parametrize("name", CALLS)
 
 
@@ -40,6 +45,7 @@ def table(count: int) -> dict[str, Any]:
 def test_it_is_the_plan_run_once(name: str, delta: float) -> None:
     call, plan = CALLS[name]
     promise = {"columns": COLUMNS, "epsilon": 2.0, "delta": delta, "neighbors": "add-remove", "person": "id"}
+    promise |= OWN.get(name, {})
     made, data = plan(**promise), table(500)
     result, expected = call(data, **promise, insecure_seed=5), made.run(data, insecure_seed=5)
     assert list(expected) == list(result)
@@ -92,6 +98,14 @@ def test_values_are_near_the_truth_and_in_units() -> None:
     correlation = dp.correlation(data, **given)
     assert np.corrcoef(numbers)[0, 1] == pytest.approx(correlation["correlation"][0, 1], abs=0.05)
 
+    regression = dp.regression(data, target="hours", features=["age", "income"], **given).record("model").value
+    assert isinstance(regression, LinearModel)
+    design = np.column_stack([data["age"], data["income"], np.ones(40_000)])
+    found = np.linalg.lstsq(design, data["hours"], rcond=None)[0]
+    assert found[0] == pytest.approx(regression.slopes[0], rel=0.05)
+    assert found[2] == pytest.approx(regression.intercept, rel=0.05)
+    assert np.corrcoef(numbers)[0, 1] ** 2 == pytest.approx(regression.r_squared, abs=0.05)
+
     components = dp.pca(data, k=2, **given)
     mapped = np.column_stack([(numbers[0] - 53.5) / 36.5, (numbers[1] - 50) / 49, numbers[2] / 5e5 - 1])
     mapped = np.column_stack([mapped, data["sex"] == "F", data["sex"] == "M"])
@@ -106,7 +120,7 @@ def test_values_are_near_the_truth_and_in_units() -> None:
 def test_a_run_is_charged_to_a_ledger(name: str, tmp_path: Path) -> None:
     call, plan = CALLS[name]
     ledger = make(tmp_path / "ledger.db")
-    promise = {"columns": COLUMNS, "epsilon": 0.5, "delta": 1e-7, "neighbors": "add-remove"}
+    promise = {"columns": COLUMNS, "epsilon": 0.5, "delta": 1e-7, "neighbors": "add-remove", **OWN.get(name, {})}
     result = call(table(100), **promise, ledger=ledger, dataset=NAME, note="a first look")
     assert result.charge is not None
     assert NAME == result.charge.dataset
@@ -128,6 +142,7 @@ def test_a_plan_that_is_refused_has_not_looked_at_the_data(name: str, tmp_path: 
     call, _ = CALLS[name]
     ledger = make(tmp_path / "ledger.db")
     given: dict[str, Any] = {"columns": COLUMNS, "epsilon": 0.5, "ledger": ledger, "dataset": NAME}
+    given |= OWN.get(name, {})
     for changes, message in (
         ({}, "none was given"),
         ({"neighbors": "add-remove", "columns": {"age": [17, 90]}}, "must be a range"),
@@ -143,6 +158,7 @@ def test_data_that_does_not_fit_is_refused_before_the_charge(name: str, tmp_path
     call, _ = CALLS[name]
     ledger = make(tmp_path / "ledger.db")
     promise = {"epsilon": 0.5, "delta": 1e-7, "neighbors": "add-remove", "ledger": ledger, "dataset": NAME}
+    promise |= OWN.get(name, {})
     with pytest.raises(dp.DataError, match="'weight'"):
         call(
             table(100), columns={"age": (17, 90), "weight": (0, 200)}, **({"k": 1} if name == "pca" else {}), **promise

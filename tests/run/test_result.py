@@ -67,6 +67,14 @@ def many_kinds() -> dp.Result:
         dp.release("hermitian", "test-fixed", value=dp.HermitianMatrix(HERMITIAN)),
         dp.release("real-hermitian", "test-fixed", value=dp.HermitianMatrix(np.eye(2))),
         dp.release("radii", "test-fixed", value=dp.Radii([2.0, 0.5])),
+        dp.release("map", "test-fixed", value=dp.LinearMap([[1.0, 0.5], [0.5, 1 / 3]])),
+        dp.release("folds", "test-fixed", value=dp.FoldedMoment(np.vstack([np.eye(2)] * 3), folds=3, constant=0.25)),
+        dp.release("model", "test-fixed", value=dp.LinearModel([0.1, 2.0], target="age", penalty=1 / 3, r_squared=0.5)),
+        dp.release(
+            "classes",
+            "test-fixed",
+            value=dp.Discriminant([[0.1, 2.0], [-0.1, 1.0]], features=("age",), shares=(0.25, 0.75)),
+        ),
         dp.release("sum", "gaussian-sum"),
         dp.derive("count", "count", of="moment"),
         dp.derive("mean", "mean", of="moment"),
@@ -236,7 +244,7 @@ def test_privacy_is_kept(tmp_path: Path, insecure_seed: int | None) -> None:
 
 def test_json_is_plain() -> None:
     content = json.loads(many_kinds().to_json(), parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
-    assert ["format", "private", "warnings", "statement", "versions", "charge", "results"] == list(content)
+    assert ["format", "private", "warnings", "statement", "versions", "charge", "results", "intervals"] == list(content)
     assert 1 == content["format"]
     assert "AugmentedMoment" == content["results"]["moment"]["kind"]
 

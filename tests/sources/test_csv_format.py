@@ -6,6 +6,7 @@ import codecs
 import csv
 import gzip
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +125,8 @@ def test_the_header_line_tells_how_it_would_be_read(
 ) -> None:
     said = message(saved(tmp_path / "t.csv", text, encoding))
     assert "the first line of 't.csv' must name the column 'Größe' once, and does not." in said
-    assert said.endswith(f"It does if it is read with dp.csv(path, {python}), or {shell} in a shell.")
+    commas = ', and with decimal="," or --csv-decimal , if its numbers have decimal commas' if ";" in text else ""
+    assert said.endswith(f"It does if it is read with dp.csv(path, {python}), or {shell} in a shell{commas}.")
 
 
 def test_advice_depends_on_the_first_line_only(tmp_path: Path) -> None:
@@ -195,17 +197,27 @@ def test_no_cell_changes_another_row(tmp_path_factory: pytest.TempPathFactory, c
     assert integers(good, ROWS) == integers(dp.csv(path, encoding=encoding), ROWS)
 
 
-def test_a_compressed_file_that_ends_early_tells_nothing(tmp_path: Path) -> None:
-    """Found when it is read, like a broken page of a Parquet file."""
-    noise = np.random.default_rng(1).uniform(0, 10, 20_000)
-    path = saved(tmp_path / "t.csv.gz", "Größe,hours,sex\n" + "".join(f"{x},1,F\n" for x in noise))
-    path.write_bytes(path.read_bytes()[:-2000])
-    with pytest.raises(dp.ReleaseFailed, match=r"failed after the charge \(EOFError\)"):
-        plan(ROWS).run(path)
-
-
 def test_progress_counts_the_bytes_of_the_compressed_file(tmp_path: Path) -> None:
     path = saved(tmp_path / "t.csv.gz", PLAIN + "1.5,2.5,F\n" * 50_000)
     source = open_source(path, ROWS)
     assert 50_003 == sum(len(block["sex"]) for block in source.blocks() if isinstance(block, dict))
     assert path.stat().st_size == source.meter.total_bytes == source.meter.bytes
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: data[:-8] + bytes(8)])
+def test_a_compressed_file_that_ends_early_or_is_damaged_says_so(
+    damage: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    """Only its end shows it, so that it is found after the charge."""
+    path = saved(tmp_path / "t.csv.gz", PLAIN + "".join(f"{i / 7},{i / 9},F\n" for i in range(20_000)))
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(dp.ReleaseFailed, match=r"'t\.csv\.gz' ends early or is damaged.*gzip -t.*stands") as caught:
+        plan(ROWS).run(path)
+    assert caught.value.__context__ is None
+
+
+def test_a_file_that_is_not_compressed_as_its_ending_says(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv.gz"
+    path.write_text(PLAIN)
+    with pytest.raises(dp.DataError, match="compressed by gzip, as its ending says"):
+        plan(ROWS).run(path)

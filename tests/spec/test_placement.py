@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dpframe.plugin as dp
+from dpframe.run.wording import row_map
 
 COLUMNS = (dp.Column("age", 17, 90, unit="years"), dp.Column("hours", 1, 99), dp.Category("sex", ["F", "M"]))
 
@@ -150,3 +151,57 @@ def test_scales_in_other_coordinates_are_mapped_to_those_of_the_rows() -> None:
         assert rows.with_released({"s": found}).scale == pytest.approx(mapped, rel=1e-12)
     with pytest.raises(dp.PlanError, match="the scale of rows must be of their own columns, but 's' is of others"):
         rows.with_released({"s": dp.Scales(mapped, axes=dp.Axes(tuple("abcd"), (1.0,) * 4, (0.0,) * 4))})
+
+
+def test_a_released_linear_map_is_moved_into_its_range() -> None:
+    rows = promise(about=ABOUT, linear=dp.ref("t"), norm=0.5)
+    assert {"linear": "t"} == rows.awaited
+    with pytest.raises(dp.PlanError, match="known only during a run"):
+        _ = rows.multiplied
+    found = rows.with_released({"t": dp.LinearMap(np.diag([1e9, 2.0, -1e9, 0.5]))})
+    np.testing.assert_array_equal(np.diag([1e6, 2.0, -1e6, 0.5]), found.multiplied)
+    assert found.is_moved
+    assert found.axes is None
+    assert found.unplaced == promise()
+
+
+def test_no_multiplied_row_is_longer_than_the_bound() -> None:
+    matrix = np.array([[1.0, 2.0, 0.0, 0.0], [0.0, 1.0, -1.0, 0.0], [0.5, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 3.0]])
+    rows = promise(about=ABOUT, linear=matrix)
+    for age in (-1.0, 1.0):
+        for hours in (-1.0, 1.0):
+            for sex in ((1.0, 0.0), (0.0, 1.0)):
+                assert np.linalg.norm((np.array([age, hours, *sex]) - ABOUT) @ matrix) <= rows.length
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"linear": [[1.0, 0.0], [0.0, 1.0]]}, "has 2 rows, but the columns make 4"),
+        ({"linear": [[1.0] * 3] * 4}, "square matrix"),
+        ({"linear": [1.0, 2.0, 3.0, 4.0]}, "square matrix"),
+        ({"linear": np.eye(4) * 1e7}, "square matrix"),
+        ({"linear": np.eye(4) * math.nan}, "square matrix"),
+        ({"linear": np.eye(4), "scale": SCALE}, "not both"),
+    ],
+)
+def test_linear_maps_that_are_refused(said: dict[str, Any], words: str) -> None:
+    with pytest.raises(dp.PlanError, match=words):
+        promise(**said)
+
+
+def test_a_linear_map_needs_columns_and_a_step_of_its_kind() -> None:
+    with pytest.raises(dp.PlanError, match="needs public ranges"):
+        dp.Rows(norm=1.0, dim=2, neighbors="replace", linear=np.eye(2))
+    budget = dp.Budget(epsilon=1.0, delta=1e-6)
+    steps = [dp.release("sum", "gaussian-sum"), dp.derive("mean", "mean", of="sum")]
+    with pytest.raises(dp.PlanError, match="must be a linear map, but 'mean' gives a mean"):
+        dp.Plan(rows=promise(linear=dp.ref("mean")), budget=budget, steps=[*steps, dp.release("m", "gaussian")])
+
+
+def test_a_plan_file_keeps_a_linear_map() -> None:
+    rows = promise(about=ABOUT, linear=np.diag([1.0, 0.5, 0.25, 2.0]), norm=1.0)
+    budget = dp.Budget(epsilon=1.0, delta=1e-6)
+    plan = dp.Plan(rows=rows, budget=budget, steps=[dp.release("moment", "gaussian")])
+    assert plan == dp.Plan.loads(plan.dumps())
+    assert "multiplied by a public matrix; " in row_map(rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
@@ -27,6 +28,25 @@ def run(python: Path | str, *words: str, cwd: Path, path: Path | None = None, fa
     done = subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
     assert fails == bool(done.returncode), f"{words}\n{done.stdout}\n{done.stderr}"
     return done.stderr if fails else done.stdout
+
+
+def distributions(folders: list[Path], target: Path) -> list[Path]:
+    """The source distributions of some packages and the wheels built from them, as `make dist` makes them."""
+    for folder in folders:
+        words = ["-m", "build", "--no-isolation", "--outdir", str(target), str(folder)]
+        run(sys.executable, *words, cwd=target)
+    return sorted(target.glob("*.whl"))
+
+
+def empty_environment(folder: Path) -> Path:
+    """The interpreter of a new environment without pip, which takes as long to install as all of the rest."""
+    venv.create(folder / "environment", with_pip=False, symlinks=True)
+    return folder / "environment" / "bin" / "python"
+
+
+def pip(python: Path, *words: str) -> None:
+    """This environment's pip at work in another one."""
+    run(sys.executable, *PIP, "--python", str(python), *words, cwd=python.parent)
 
 
 def wheels(folders: list[Path], target: Path) -> list[Path]:

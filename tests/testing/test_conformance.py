@@ -17,10 +17,13 @@ MATRIX = np.diag([3.0, 2.0, 1.0])
 AXES = dp.Axes.empty().with_axis("a", 2.0, 5.0, "cm").with_axis("b", 1.0, 0.0)
 AUGMENTED = dp.AugmentedMoment(np.array([[4.0, 1.0, 2.0], [1.0, 3.0, 1.0], [2.0, 1.0, 10.0]]), axes=AXES, constant=1.0)
 COVARIANCE = dp.Covariance(np.array([[2.0, 0.5], [0.5, 1.0]]), axes=AXES)
+CLASSES = dp.Axes(("a", "b=F", "b=M"), (1.0,) * 3, (0.0,) * 3)
+MEAN = dp.Mean(np.array([0.5, -0.5]), axes=AXES)
 
 SUBJECTS = [
     dp.Moment(),
     dp.BlockMoment(basis=np.eye(3)[:, :1], radii=(1.0, 0.5)),
+    dp.FoldMoments(folds=3),
     dp.NormHistogram(edges=[0.5, 1.0, 2.0]),
     dp.ColumnHistogram(column=1, edges=[-0.5, 0.0, 0.5]),
     GaussianAccountant(),
@@ -31,6 +34,10 @@ SUBJECTS = [
     dp.postprocess.MeanOf(of=AUGMENTED),
     dp.postprocess.CovarianceOf(of=AUGMENTED),
     dp.postprocess.Correlation(of=COVARIANCE),
+    dp.postprocess.DiscriminantOf(
+        of=dp.Covariance(MATRIX, axes=CLASSES), mean=dp.Mean(np.full(3, 0.5), axes=CLASSES), target="b"
+    ),
+    dp.postprocess.Regression(of=COVARIANCE, mean=MEAN, target="a"),
     dp.postprocess.ScalesOf(of=COVARIANCE),
     dp.postprocess.ToUnits(of=COVARIANCE),
     dp.postprocess.TopSubspace(of=MATRIX, k=2),

@@ -6,6 +6,7 @@ import dpframe.plugin as dp
 from dpframe_adaptive.denoise import Denoise
 from dpframe_adaptive.estimate import AdaptiveCount, AdaptiveCovariance, AdaptiveMean
 from dpframe_adaptive.place import BallOrBoxCenter, BallOrBoxNorm, ColumnScales, KeptShare
+from dpframe_adaptive.preconditioner import Preconditioner
 from dpframe_adaptive.recipe import Adaptive
 
 DPFRAME_API = 1
@@ -23,6 +24,7 @@ def dpframe_postprocessors() -> list[type[dp.PostProcessor]]:
     return [
         KeptShare,
         ColumnScales,
+        Preconditioner,
         BallOrBoxCenter,
         BallOrBoxNorm,
         AdaptiveCount,
@@ -42,4 +44,5 @@ __all__ = [
     "ColumnScales",
     "Denoise",
     "KeptShare",
+    "Preconditioner",
 ]

@@ -54,6 +54,10 @@ class Denoise(dp.PostProcessor):
     def apply(self) -> dp.Kind:
         return attrs.evolve(self.of, array=corrected(self.of.array, self.goal, self._deviation))  # type: ignore[no-any-return]
 
+    def result_law(self, laws: Mapping[str, dp.Law]) -> dp.Law | None:
+        """That of the input, of which the law is known; the result itself is closer to the truth, usually."""
+        return laws.get("of")
+
     def choice(self) -> str:
         if self.goal == "eigenvalues" or self._deviation > 0.0:
             return ""

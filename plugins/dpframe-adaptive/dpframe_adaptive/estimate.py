@@ -1,16 +1,20 @@
-"""Count, mean and covariance from the two releases of an adaptive release: the sum, and the moment about a center.
+"""Count, mean and covariance from the releases of an adaptive release: the sum, and moments about a center.
 
-With z the mapped rows, a the point that they were taken about and s the scales, the moment is that of [u, c] with
-u = (z − a)/s. Both releases say where the mean is and how many rows there are; each estimate has noise of a known size,
-and the two are weighted by their precision. The moment about a is the covariance plus the square of the mean of u.
+With z the mapped rows and a the point that they were taken about, the moment is that of [T(z − a), c], T = V diag(t) Vᵀ
+being a linear map, or T = diag(1/s) for scales s, or nothing. A pilot is the moment of [z − a, c]. In the directions V
+the noise of every release is known, entry by entry: τ for the pilot, τ'/(tᵢtⱼ) for the moment. So each entry is the
+average of both, weighted by precision; mean and count are averages of all releases, with the sum. The moment about a is
+the covariance plus δδᵀ, δ being the distance of the mean from a.
 
-If a is the released center, that mean is the noise of the sum, with the opposite sign, and its law is known: its square
-is taken at its mean given both releases, the square of the weighted mean plus the variance. If a is a fixed point, the
-square of the weighted mean is too large by that variance on average, which is subtracted from it.
+If a is the released center, δ is the noise of the sum, with the opposite sign, and its law is known: δδᵀ is taken at
+its mean given all releases, the square of the average plus its variance. If a is a fixed point, the square of the
+average is too large by that variance on average, which is subtracted from it.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -19,115 +23,265 @@ import numpy as np
 import dpframe.plugin as dp
 from dpframe_adaptive.denoise import corrected
 
+LEAST = 1e-300
+"""Stands for a variance of zero, of which nothing is the inverse."""
+
+LARGEST_ENTRY = 1e6
+"""Of a linear map: the promise moves larger entries of a released one to it, and so does the estimate."""
+
+SMALLEST_RATE = 1e-9
+"""A linear map that multiplies a direction by less cannot be undone."""
+
 
 @attrs.frozen(kw_only=True, eq=False)
 class Found:
-    """What the two releases say, in mapped coordinates unless said otherwise.
+    """What the releases say together.
 
     Args:
         count: the number of rows.
-        mean: their mean.
-        covariance: their covariance, divided by the scales.
-        deviation: that of the noise of that covariance, off its diagonal.
-        scale: the scales.
+        count_deviation: that of the noise of the count.
+        about: the point that rows were taken about, in mapped coordinates.
+        axes: the directions V, in columns.
+        rates: t, by which rows were multiplied along each.
+        tilt: the mean about that point, in these directions.
+        tilt_variance: the variance of its noise.
+        covariance: of the rows, in these directions.
+        variances: of the noise on each entry of it, off the diagonal.
     """
 
     count: float
-    mean: dp.FloatArray
+    count_deviation: float
+    about: dp.FloatArray
+    axes: dp.FloatArray
+    rates: dp.FloatArray
+    tilt: dp.FloatArray
+    tilt_variance: dp.FloatArray
     covariance: dp.FloatArray
-    deviation: float
-    scale: dp.FloatArray
+    variances: dp.FloatArray
+
+    @property
+    def mean(self) -> dp.FloatArray:
+        """The mean of the rows, in mapped coordinates."""
+        return np.asarray(self.about + self.axes @ self.tilt)
+
+    @property
+    def deviation(self) -> float:
+        """That of the noise in the coordinates of the moment, in which it is nearly the same in all directions."""
+        return math.sqrt(float(np.mean(self.variances * self._products**2)))
+
+    @property
+    def raw(self) -> dp.FloatArray:
+        """The covariance in mapped coordinates, not corrected for noise."""
+        return self._mapped(self.covariance)
+
+    @property
+    def multiplied(self) -> dp.FloatArray:
+        """The covariance along V in the coordinates of the moment, not corrected for noise."""
+        return np.asarray(self.covariance * self._products)
+
+    def corrected(self, goal: str) -> dp.FloatArray:
+        """The covariance in mapped coordinates, corrected for noise; see `denoise`."""
+        return self._mapped(corrected(self.multiplied, goal, self.deviation) / self._products)
+
+    def _mapped(self, matrix: dp.FloatArray) -> dp.FloatArray:
+        turned = self.axes @ matrix @ self.axes.T
+        return np.asarray((turned + turned.T) / 2)
+
+    @property
+    def _products(self) -> dp.FloatArray:
+        return np.outer(self.rates, self.rates)
 
 
 @attrs.frozen(kw_only=True)
-class _FromTwo(dp.PostProcessor):
-    """What the post-processors of both releases have in common.
+class FromReleases(dp.PostProcessor):
+    """What the post-processors of all releases have in common.
 
     Args:
         sum: the released sum.
         moment: the released moment.
         about: the point that its rows were taken about.
         scale: the scales that its rows were divided by, if any.
+        linear: the linear map that its rows were multiplied by, if any.
+        pilot: a moment of rows about the same point, neither divided nor multiplied, that counts as well.
     """
 
     sum: Any = dp.input(dp.AugmentedSum)
     moment: Any = dp.input(dp.AugmentedMoment)
     about: Any = dp.input(dp.Mean)
     scale: Any = dp.input(dp.Scales, default=None)
+    linear: Any = dp.input(dp.LinearMap, default=None)
+    pilot: Any = dp.input(dp.AugmentedMoment, default=None)
     sum_noise: Any = dp.noise_of("sum")
     moment_noise: Any = dp.noise_of("moment")
+    pilot_noise: Any = dp.noise_of("pilot")
+
+    def check(self, rows: dp.Rows) -> None:
+        if not isinstance(self.linear, dp.LinearMap):  # there is none, or it is a result that is yet to come
+            return
+        matrix = self.linear.array
+        if matrix.shape != (rows.known_dim, rows.known_dim) or not np.array_equal(matrix, matrix.T):
+            raise dp.PlanError(
+                f"linear of {self.name!r} must be a symmetric matrix with one row for each of the {rows.known_dim} "
+                "coordinates: along its eigenvectors the noise of every release is known."
+            )
+        if np.abs(np.linalg.eigvalsh(matrix)).min() < SMALLEST_RATE:
+            raise dp.PlanError(
+                f"linear of {self.name!r} is singular, or nearly so: all its eigenvalues must be at least "
+                f"{SMALLEST_RATE:g} in size, or what it does to the rows cannot be undone."
+            )
 
     def found(self) -> Found:
-        """What both releases say together."""
-        total, moment, constant = self.sum.array, self.moment.array, self.moment.constant
+        """What the releases say together."""
+        total, about = self.sum.array, np.clip(self.about.array, -1.0, 1.0)
         each = float(self.sum_noise.get("each", 0.0))
-        diagonal, off_diagonal = (float(self.moment_noise.get(name, 0.0)) for name in ("diagonal", "off-diagonal"))
-        scale = np.ones(len(total) - 1) if self.scale is None else self.scale.array
-        about = np.clip(self.about.array, -1.0, 1.0)
+        rates, axes = np.ones(len(about)), np.eye(len(about))
+        if self.linear is not None:
+            rates, axes = np.linalg.eigh(np.clip(self.linear.array, -LARGEST_ENTRY, LARGEST_ENTRY))
+        elif self.scale is not None:
+            rates = 1 / self.scale.array
+        readings = [_Reading(self.moment, self.moment_noise, axes, rates)]
+        if self.pilot is not None:
+            readings.append(_Reading(self.pilot, self.pilot_noise, axes, np.ones(len(about))))
 
-        counts = total[-1] / self.sum.constant, moment[-1, -1] / constant**2
-        count, _ = _weighted(counts[0], each / self.sum.constant, counts[1], diagonal / constant**2)
+        by_sum = total[-1] / self.sum.constant, (each / self.sum.constant) ** 2
+        count, count_variance = _average([by_sum, *(reading.count for reading in readings)])
         count = max(float(count), 1.0)
-        by_sum = (np.clip(total[:-1] / count, -1.0, 1.0) - about) / scale
-        by_moment = moment[:-1, -1] / (constant * count)
-        mean, variance = _weighted(by_sum, each / count / scale, by_moment, off_diagonal / (constant * count))
+        by_sum = axes.T @ (np.clip(total[:-1] / count, -1.0, 1.0) - about), np.full(len(about), (each / count) ** 2)
+        tilt, uncertain = _average([by_sum, *(reading.mean(count) for reading in readings)])
+        moment, variances = _average([reading.moment(count) for reading in readings])
         center = np.clip(dp.postprocess.MeanOf(of=self.sum).apply().array, -1.0, 1.0)
-        uncertain = np.diag(np.broadcast_to(variance, mean.shape)) * (1 if np.array_equal(about, center) else -1)
+        sign = 1 if np.array_equal(about, center) else -1
         return Found(
             count=count,
-            mean=about + scale * mean,
-            covariance=moment[:-1, :-1] / count - np.outer(mean, mean) - uncertain,
-            deviation=off_diagonal / count,
-            scale=scale,
+            count_deviation=math.sqrt(float(count_variance)),
+            about=about,
+            axes=axes,
+            rates=rates,
+            tilt=tilt,
+            tilt_variance=uncertain,
+            covariance=moment - np.outer(tilt, tilt) - sign * np.diag(uncertain),
+            variances=variances,
+        )
+
+    def covariance_law(self, laws: Mapping[str, dp.Law]) -> dp.MatrixLaw | None:
+        """The law of the covariance before it is corrected for noise, in mapped coordinates."""
+        moment = laws.get("moment")
+        if not isinstance(moment, dp.MatrixLaw) or not self.sum_noise:
+            return None
+        found = self.found()
+        relative = found.count_deviation / found.count
+        if self.linear is None:
+            inner = attrs.evolve(
+                moment.divided(found.count, relative).without_last,
+                center=found.multiplied,
+                mean=found.tilt * found.rates,
+                mean_variance=found.tilt_variance * found.rates**2,
+            )
+            return inner.scaled(1 / found.rates)
+        return dp.MatrixLaw(
+            center=found.raw,
+            parts=np.eye(len(found.rates)),
+            levels=found.variances,
+            rotation=found.axes,
+            mean=found.axes @ found.tilt,
+            mean_variance=np.square(found.axes) @ found.tilt_variance,
+            relative=relative,
+            count=found.count,
+            shape=moment.shape,
         )
 
 
-def _weighted(one: Any, one_deviation: Any, other: Any, other_deviation: float) -> tuple[Any, Any]:
-    """Two estimates of the same, weighted by their precision, and the variance of the result; the second is preferred.
+@attrs.frozen(eq=False)
+class _Reading:
+    """A moment about a point, in the directions V; estimates come with their variances."""
 
-    Without noise both variances are zero, and the second estimate counts alone.
-    """
-    first, second = np.square(one_deviation), other_deviation**2
-    total = first + second
-    weight = np.where(total > 0.0, first / np.where(total > 0.0, total, 1.0), 1.0)
-    return one + weight * (other - one), weight * second
+    released: Any
+    noise: Any
+    axes: dp.FloatArray
+    rates: dp.FloatArray
+
+    @property
+    def count(self) -> tuple[float, float]:
+        square = self.released.constant**2
+        return self.released.array[-1, -1] / square, (float(self.noise.get("diagonal", 0.0)) / square) ** 2
+
+    def mean(self, count: float) -> tuple[dp.FloatArray, dp.FloatArray]:
+        unit = self.rates * (self.released.constant * count)
+        return self.axes.T @ self.released.array[:-1, -1] / unit, (self._off_diagonal / unit) ** 2
+
+    def moment(self, count: float) -> tuple[dp.FloatArray, dp.FloatArray]:
+        unit = np.outer(self.rates, self.rates) * count
+        return self.axes.T @ self.released.array[:-1, :-1] @ self.axes / unit, (self._off_diagonal / unit) ** 2
+
+    @property
+    def _off_diagonal(self) -> float:
+        return float(self.noise.get("off-diagonal", 0.0))
+
+
+def _average(estimates: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Estimates of the same, each with its variance, weighted by precision; and the variance of the result."""
+    precisions = [1 / np.maximum(variance, LEAST) for _, variance in estimates]
+    total = sum(precisions)
+    weights = [precision / total for precision in precisions]
+    average = sum(weight * value for weight, (value, _) in zip(weights, estimates, strict=True))
+    return average, np.where(total < 1 / LEAST, 1 / total, 0.0)
 
 
 @attrs.frozen(kw_only=True)
-class AdaptiveCovariance(_FromTwo):
-    """The covariance of the rows in mapped coordinates, from a sum and a moment about a center, corrected for noise.
+class AdaptiveCovariance(FromReleases):
+    """The covariance of the rows in mapped coordinates, from a sum and moments about a center, corrected for noise.
 
     Args:
         sum: the released sum.
         moment: the released moment.
         about: the point that its rows were taken about.
         scale: the scales that its rows were divided by, if any.
-        goal: how it is corrected for noise; see `denoise`.
+        linear: the linear map that its rows were multiplied by, if any.
+        pilot: a moment of rows about the same point, neither divided nor multiplied, that counts as well.
+        goal: how it is corrected for noise; see `denoise`. With "regression" it is not, and stays in the coordinates of
+            the moment, divided by the scales: the noise is the same in all directions there, and `regression` takes it
+            into account.
     """
 
     name = "adaptive-covariance"
     gives = dp.Covariance
 
-    goal: str = attrs.field(default="covariance", validator=dp.validators.one_of("covariance", "correlation"))
+    goal: str = attrs.field(
+        default="covariance", validator=dp.validators.one_of("covariance", "correlation", "regression")
+    )
 
     def output_shape(self, rows: dp.Rows) -> dp.Shape:
         return (rows.dim, rows.dim)
 
     def apply(self) -> dp.Covariance:
         found = self.found()
-        steady = corrected(found.covariance, self.goal, found.deviation)
-        return dp.Covariance(steady * np.outer(found.scale, found.scale), axes=self.sum.axes)
+        if self.goal == "regression":
+            return dp.Covariance(found.multiplied, axes=self.moment.axes)
+        return dp.Covariance(found.corrected(self.goal), axes=self.sum.axes)
+
+    def result_law(self, laws: Mapping[str, dp.Law]) -> dp.Law | None:
+        law = self.covariance_law(laws)
+        return law.scaled(self.found().rates) if law is not None and self.goal == "regression" else law
+
+    def result_noise(self) -> Mapping[str, float]:
+        """That of the moment, divided by the count, where the result is not corrected; the mean's is left out."""
+        if self.goal != "regression":
+            return {}
+        count = self.found().count
+        return {name: deviation / count for name, deviation in self.moment_noise.items()}
 
 
 @attrs.frozen(kw_only=True)
-class AdaptiveMean(_FromTwo):
-    """The mean of the rows in mapped coordinates, from a sum and a moment about a center.
+class AdaptiveMean(FromReleases):
+    """The mean of the rows in mapped coordinates, from a sum and moments about a center.
 
     Args:
         sum: the released sum.
         moment: the released moment.
         about: the point that its rows were taken about.
         scale: the scales that its rows were divided by, if any.
+        linear: the linear map that its rows were multiplied by, if any.
+        pilot: a moment of rows about the same point, neither divided nor multiplied, that counts as well.
     """
 
     name = "adaptive-mean"
@@ -139,16 +293,34 @@ class AdaptiveMean(_FromTwo):
     def apply(self) -> dp.Mean:
         return dp.Mean(self.found().mean, axes=self.sum.axes)
 
+    def result_law(self, laws: Mapping[str, dp.Law]) -> dp.Law | None:
+        covariance = self.covariance_law(laws)
+        if covariance is None:
+            return None
+        found = self.found()
+        variances = np.square(found.axes) @ found.tilt_variance
+        about = dp.EntryLaw(
+            center=found.mean - found.about,
+            deviation=np.sqrt(variances),
+            shape=covariance.shape,
+            relative=found.count_deviation / found.count,
+            sampling=np.diag(covariance.positive) / found.count,
+            words="All releases say where the mean is; their noise has a known law.",
+        )
+        return dp.AffineLaw(of=about, scale=np.ones(len(variances)), offset=found.about)
+
 
 @attrs.frozen(kw_only=True)
-class AdaptiveCount(_FromTwo):
-    """The number of rows, from a sum and a moment about a center.
+class AdaptiveCount(FromReleases):
+    """The number of rows, from a sum and moments about a center.
 
     Args:
         sum: the released sum.
         moment: the released moment.
         about: the point that its rows were taken about.
         scale: the scales that its rows were divided by, if any.
+        linear: the linear map that its rows were multiplied by, if any.
+        pilot: a moment of rows about the same point, neither divided nor multiplied, that counts as well.
     """
 
     name = "adaptive-count"
@@ -159,3 +331,11 @@ class AdaptiveCount(_FromTwo):
 
     def apply(self) -> dp.Scalar:
         return dp.Scalar(self.found().count)
+
+    def result_law(self, laws: Mapping[str, dp.Law]) -> dp.Law | None:
+        moment = laws.get("moment")
+        if not isinstance(moment, dp.MatrixLaw) or not self.sum_noise:
+            return None
+        found = self.found()
+        count, deviation = np.asarray(found.count), np.asarray(found.count_deviation)
+        return dp.EntryLaw(center=count, deviation=deviation, shape=moment.shape, lowest=0.0)

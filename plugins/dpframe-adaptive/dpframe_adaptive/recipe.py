@@ -9,12 +9,19 @@ import attrs
 
 import dpframe.plugin as dp
 from dpframe_adaptive.place import SMALLEST_SCALE
-from dpframe_adaptive.shares import POINTS, Form, Shares, divided, sum_noise, whole
+from dpframe_adaptive.shares import POINTS, Form, Pilot, Shares, divided, sum_noise, whole
 
 GOALS = ("covariance", "components", "correlation", "regression")
-SCALED = ("correlation",)  # columns matter relative to their own variance
-CLIPPED = {"covariance": 3.0, "components": 3.0, "correlation": 6.0, "regression": 3.0}
-"""How many rows a radius leaves beyond it, in units of the noise; correlations are hardly biased by it."""
+SCALED = ("correlation", "regression")  # columns matter relative to their own variance
+WIDEST = 128  # the largest dimension for which there is a linear map: each row is multiplied by a matrix of this size
+COMPONENTS = (1, 2, 3, 4, 5)  # the numbers of leading directions that matter where k is not given
+CLIPPED = {"covariance": 3.0, "components": 3.0, "correlation": 6.0, "regression": 12.0}
+"""How many rows a radius leaves beyond it, in units of the noise; correlations are hardly biased by it, and slopes even
+less: a row that is scaled down lies on the same line through the center."""
+
+CERTAIN = {"covariance": 2.0, "components": 2.0, "correlation": 2.0, "regression": 6.0}
+"""How unlikely a radius beyond all rows is to be, as the logarithm of its odds; where many rows are beyond the wanted
+one anyway, that costs little."""
 
 MECHANISMS: dict[Form, tuple[str, str]] = {
     "gaussian": ("gaussian-sum", "gaussian"),
@@ -32,12 +39,15 @@ class Adaptive(dp.Recipe):
 
     Few rows are near the middle of their ranges or as long as the ranges allow, and noise grows with the squared length
     that is allowed. So the sum of the rows is released first, then a radius about their mean, then the moment of the
-    rows about it, scaled down to that radius; where the box of the ranges is hardly longer, the moment of the box. For
-    correlations a pilot moment gives scales, by which columns are divided. Count, mean and covariance are computed from
-    all of it, and corrected for the noise, which is known.
+    rows about it, scaled down to that radius. A pilot moment comes before: it gives a linear map that takes noise where
+    it does least harm for covariance and components, and scales, by which columns are divided, for correlations and
+    regression. Without a linear map, where the box of the ranges is hardly longer than the radius, the moment is that
+    of the box. Count, mean and covariance are computed from all of it. The covariance is corrected for the noise, which
+    is known; for regression it is left as it is, in the scaled coordinates, since `regression` takes the noise into
+    account.
 
     Each step is a release of the plan with a price of its own. All choices depend on the plan or on released values:
-    Gaussian or pure noise, shares, radius, ball or box, scales.
+    Gaussian or pure noise, shares, radii, linear map or scales, ball or box.
 
     Args:
         goal: what the result is for: "covariance" (default), "components", "correlation" or "regression".
@@ -84,7 +94,14 @@ class Adaptive(dp.Recipe):
         if self.k is not None and self.k > dim:
             raise dp.PlanError(f"k={self.k} is more than the {dim} coordinates of the rows.")
         shares = self._shares(rows, budget, accountant)
-        return Rounds(goal=self.goal, k=self.k, shares=shares, unit=sum_noise(shares.form, rows), columns=rows.widths)
+        return Rounds(
+            goal=self.goal,
+            k=self.k,
+            pilot=self._pilot(dim),
+            shares=shares,
+            unit=sum_noise(shares.form, rows),
+            columns=rows.widths,
+        )
 
     def _shares(self, rows: dp.Rows, budget: dp.Budget, accountant: str) -> Shares:
         """The shares of the form with less noise, as the accountant of the plan counts."""
@@ -94,12 +111,22 @@ class Adaptive(dp.Recipe):
                 form,
                 dim=rows.known_dim,
                 neighbors=str(rows.neighbors),
-                piloted=self.goal in SCALED,
+                pilot=self._pilot(rows.known_dim),
                 clipped=CLIPPED[self.goal],
+                certain=CERTAIN[self.goal],
             )
             for form in forms
         ]
         return min(candidates, key=lambda each: each.noise / whole(each, budget, accountant))
+
+    def _pilot(self, dim: int) -> Pilot:
+        """What a pilot gives; None without one.
+
+        For one direction the noise is best nearly the same everywhere, and a pilot would be in vain.
+        """
+        if self.goal in SCALED:
+            return "scale"
+        return None if dim > WIDEST or (self.goal, self.k) == ("components", 1) else "linear"
 
     def steps(self, name: str, weight: float) -> list[dp.Step]:
         raise dp.PlanError("'adaptive' divides the budget of a plan; put the step into a dp.Plan.")
@@ -112,6 +139,7 @@ class Rounds(dp.Recipe):
     Args:
         goal: what the result is for.
         k: the number of principal components to derive as well.
+        pilot: what a pilot gives; None without one.
         shares: how the budget is divided.
         unit: the deviation of the noise on the sum at level 1, for one row per person.
         columns: the number of coordinates of each column.
@@ -121,6 +149,7 @@ class Rounds(dp.Recipe):
 
     goal: str
     k: int | None
+    pilot: Pilot
     shares: Shares
     unit: float
     columns: tuple[int, ...]
@@ -135,25 +164,36 @@ class Rounds(dp.Recipe):
             dp.derive(kept, "kept-share", of=total, beyond_per_noise=self._beyond_per_noise),
             self._radius(radius, weight, kept, place, longest=self._longest),
         ]
-        scale = None
+        found: dict[str, Any] = {"sum": total, "moment": f"{name}.moment"}
         if self.shares.pilot is not None:
-            pilot, scale = f"{name}.pilot", f"{name}.scale"
+            pilot, gives = f"{name}.pilot", f"{name}.{self.pilot}"
             rows = {**place, "norm": dp.ref(radius), "center": True}
-            place, radius = {**place, "scale": dp.ref(scale)}, f"{name}.scaled-radius"
+            steps.append(dp.release(pilot, moments, weight=weight * self.shares.pilot, rows=rows))
+            place |= {str(self.pilot): dp.ref(gives)}
+            found |= {str(self.pilot): gives}
+            if self.pilot == "linear":
+                found |= {"about": center, "pilot": pilot}
+                known = {"sum": total, "about": center, "moment": pilot}
+                steps.append(dp.derive(gives, "preconditioner", **known, **self._preconditioner))
+                radius, longest = f"{name}.linear-radius", self._longest
+            else:
+                steps.append(dp.derive(gives, "column-scales", of=pilot))
+                radius, longest = f"{name}.scaled-radius", self._longest / SMALLEST_SCALE
+            steps.append(self._radius(radius, weight, kept, place, longest=longest))
+        norm = radius
+        if self.pilot != "linear":
+            norm, about = f"{name}.norm", f"{name}.about"
+            choice = {"center": center, "radius": radius, "scale": found.get("scale"), **self._choice}
             steps += [
-                dp.release(pilot, moments, weight=weight * self.shares.pilot, rows=rows),
-                dp.derive(scale, "column-scales", of=pilot),
-                self._radius(radius, weight, kept, place, longest=self._longest / SMALLEST_SCALE),
+                dp.derive(about, "ball-or-box-center", **choice),
+                dp.derive(norm, "ball-or-box-norm", **choice),
             ]
-        about, norm, moment = (f"{name}.{part}" for part in ("about", "norm", "moment"))
-        choice = {"center": center, "radius": radius, "scale": scale, **self._choice}
-        rows = {**place, "about": dp.ref(about), "norm": dp.ref(norm), "center": True}
-        found = {"sum": total, "moment": moment, "about": about, "scale": scale}
-        goal = "correlation" if self.goal == "correlation" else "covariance"
+            place |= {"about": dp.ref(about)}
+            found |= {"about": about}
+        rows = {**place, "norm": dp.ref(norm), "center": True}
+        goal = self.goal if self.goal in SCALED else "covariance"
         steps += [
-            dp.derive(about, "ball-or-box-center", **choice),
-            dp.derive(norm, "ball-or-box-norm", **choice),
-            dp.release(moment, moments, weight=weight * self.shares.moment, rows=rows),
+            dp.release(f"{name}.moment", moments, weight=weight * self.shares.moment, rows=rows),
             dp.derive(f"{name}.count", "adaptive-count", **found),
             dp.derive(f"{name}.mean", "adaptive-mean", **found),
             dp.derive(name, "adaptive-covariance", **found, goal=goal),
@@ -166,6 +206,15 @@ class Rounds(dp.Recipe):
     def _beyond_per_noise(self) -> float:
         """The number of rows beyond the radius for each unit of noise on the sum, to three digits."""
         return float(f"{self.shares.beyond * self.shares.center / self.unit:.3g}")
+
+    @property
+    def _preconditioner(self) -> dict[str, Any]:
+        """What the linear map depends on, beside released values."""
+        assert self.shares.pilot is not None  # the map comes from a pilot
+        gain = float(f"{self.shares.moment / self.shares.pilot:.3g}")
+        if self.goal == "covariance":
+            return {"power": 0.25, "gain": gain}
+        return {"power": None, "components": COMPONENTS if self.k is None else (self.k,), "gain": gain}
 
     @property
     def _choice(self) -> dict[str, Any]:

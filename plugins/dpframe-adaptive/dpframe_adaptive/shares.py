@@ -22,12 +22,14 @@ import numpy as np
 import dpframe.plugin as dp
 
 Form = Literal["gaussian", "pure"]
+Pilot = Literal["scale", "linear"] | None
 
 CENTER = {"gaussian": 0.1, "pure": 0.2}
 """The share of the sum in what is left after the radius: of mu², or of a pure epsilon."""
 
-PILOT = 0.15
-"""The share of the pilot moment in what is left for moments, of mu²; its square root of a pure epsilon."""
+SCALES, LINEAR = {"gaussian": 0.15, "pure": 0.15}, {"gaussian": 0.3, "pure": 0.2}
+"""The share of a pilot in what is left for moments, of mu² or of a pure epsilon: of one that gives scales, and of one
+that gives a linear map, whose precision adds to that of the moment."""
 
 POINTS = 200
 """Candidates for a radius."""
@@ -52,7 +54,7 @@ class Shares:
         radius: the level of each radius.
         pilot: the level of the pilot moment; None without one.
         moment: the level of the moment.
-        noise: A, for a whole budget of 1.
+        noise: A, for a whole budget of 1, of all that counts: the moment, and the pilot of a linear map.
         beyond: how many rows a radius leaves beyond it, for a whole budget of 1.
     """
 
@@ -77,32 +79,36 @@ class Shares:
 
 
 @lru_cache(maxsize=256)
-def divided(form: Form, *, dim: int, neighbors: str, piloted: bool, clipped: float) -> Shares:
+def divided(form: Form, *, dim: int, neighbors: str, pilot: Pilot, clipped: float, certain: float = 2.0) -> Shares:
     """The shares of an adaptive release.
 
     Args:
         form: "gaussian" or "pure".
         dim: the number of coordinates.
         neighbors: the neighboring relation.
-        piloted: whether a pilot moment and a second radius are released.
+        pilot: what a pilot gives; None without one. With it, a second radius is released.
         clipped: how many rows to leave beyond the radius, in units of A.
+        certain: the logarithm of the odds against a radius beyond all rows.
     """
-    found = (_divided(form, float(x), dim, neighbors, piloted=piloted, clipped=clipped) for x in LEVELS)
+    found = (_divided(form, float(x), dim, neighbors, gives=pilot, clipped=clipped, certain=certain) for x in LEVELS)
     return min((each for each in found if each is not None), key=lambda each: each.noise + PER_ROW * each.beyond)
 
 
-def _divided(form: Form, radius: float, dim: int, neighbors: str, *, piloted: bool, clipped: float) -> Shares | None:
+def _divided(
+    form: Form, radius: float, dim: int, neighbors: str, *, gives: Pilot, clipped: float, certain: float
+) -> Shares | None:
     """The shares for one level of the radius; None where it leaves nothing."""
-    radii = 2 if piloted else 1
+    radii = 1 if gives is None else 2
     left = 1 - radii * radius**2 / 4 if form == "gaussian" else 1 - radii * radius  # a quantile costs (level/2)² of mu²
     if left <= 0.0:
         return None
     center, rest = CENTER[form] * left, (1 - CENTER[form]) * left
-    pilot, moment = (PILOT * rest, (1 - PILOT) * rest) if piloted else (None, rest)
+    share = 0.0 if gives is None else (LINEAR if gives == "linear" else SCALES)[form]
+    pilot, moment = share * rest if share else None, (1 - share) * rest
     if form == "gaussian":
         center, moment, pilot = math.sqrt(center), math.sqrt(moment), None if pilot is None else math.sqrt(pilot)
-    noise = _noise(form, dim, neighbors) / moment
-    uncertain = 2 * (math.log(POINTS) + 2) / radius  # of the rank: e⁻² of the weight is on the points beyond all rows
+    noise = _noise(form, dim, neighbors) / math.hypot(moment, pilot or 0.0 if gives == "linear" else 0.0)
+    uncertain = 2 * (math.log(POINTS) + certain) / radius  # of the rank: that weight is on the points beyond all rows
     return Shares(
         form=form,
         center=center,

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dpframe.plugin as dp
+from dpframe_adaptive.recipe import SCALED
 
 BUDGET = dp.Budget(epsilon=1.0, delta=1e-6)
 GOALS = ["covariance", "components", "correlation", "regression"]
@@ -34,13 +35,22 @@ def actions(built: dp.Plan) -> dict[str, str]:
 
 
 def test_its_steps() -> None:
-    assert actions(plan()) == {"cov.sum": "gaussian-sum", "cov.radius": "private-quantile", "cov.moment": "gaussian"}
+    plain = plan(goal="components", k=1)
+    assert actions(plain) == {"cov.sum": "gaussian-sum", "cov.radius": "private-quantile", "cov.moment": "gaussian"}
+    assert 3 == plain.schedule()[-1].number
+    turned = plan()
+    assert list(actions(turned)) == ["cov.sum", "cov.radius", "cov.pilot", "cov.linear-radius", "cov.moment"]
+    assert 5 == turned.schedule()[-1].number
     piloted = plan(goal="correlation")
     assert list(actions(piloted)) == ["cov.sum", "cov.radius", "cov.pilot", "cov.scaled-radius", "cov.moment"]
     assert 5 == piloted.schedule()[-1].number
     names = [step.name for step in plan(k=2).steps]
-    assert {"cov", "cov.center", "cov.mean", "cov.count", "cov.components"} <= set(names)
-    assert 3 == plan().schedule()[-1].number
+    assert {"cov", "cov.center", "cov.linear", "cov.mean", "cov.count", "cov.components"} <= set(names)
+
+
+def test_wide_rows_have_no_linear_map() -> None:
+    assert ["cov.sum", "cov.radius", "cov.moment"] == list(actions(plan(129)))
+    assert "cov.linear" in [step.name for step in plan(128).steps]
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
@@ -51,8 +61,10 @@ def test_pure_where_delta_is_zero_and_where_it_is_less_noise(goal: str, neighbor
     assert pure.items() <= actions(asked).items()
     assert 1.0 == pytest.approx(asked.spent.epsilon)
     assert 0.0 == asked.spent.delta
-    if goal != "correlation":  # whose two radii cost more where epsilons add up
-        assert pure.items() <= actions(plan(3, goal=goal, neighbors=neighbors)).items()
+    few = 3 if neighbors == "add-remove" else 1  # two radii and a pilot cost more where epsilons add up
+    if goal not in SCALED:
+        assert pure.items() <= actions(plan(few, goal=goal, neighbors=neighbors)).items()
+    assert pure.items() <= actions(plan(3, goal="components", k=1, neighbors=neighbors)).items()
     assert "gaussian" == actions(plan(40, goal=goal, neighbors=neighbors))["cov.moment"]
 
 
@@ -75,7 +87,8 @@ def test_results_are_in_the_coordinates_of_a_covariance(goal: str, delta: float)
     result = built.run(table, insecure_seed=1)
     truth = np.cov(table.T, bias=True)
     assert np.linalg.norm(result["units"] - truth) < 0.05 * np.linalg.norm(truth)
-    np.testing.assert_allclose(result["cov"], result["units"] / 9, rtol=1e-9)
+    scales = result["cov.scale"] if goal == "regression" else np.ones(4)  # it stays in the coordinates of its noise
+    np.testing.assert_allclose(result["cov"] * np.outer(scales, scales), result["units"] / 9, rtol=1e-9)
     np.testing.assert_allclose(result["mean"], table.mean(axis=0), atol=0.01)
     np.testing.assert_allclose(result["correlation"], np.corrcoef(table.T), atol=0.1)
     assert float(result["cov.count"]) == pytest.approx(2000, rel=0.01)
@@ -87,17 +100,21 @@ def test_a_category_beside_numbers() -> None:
     rows = dp.Rows(columns=[dp.Column("age", 0, 100), dp.Category("sex", ["F", "M"])], neighbors="replace")
     for goal in GOALS:
         built = dp.Plan(rows=rows, budget=dp.Budget(epsilon=50.0), steps=[dp.release("cov", "adaptive", goal=goal)])
-        found = built.run(table, insecure_seed=2)["cov"]
+        result = built.run(table, insecure_seed=2)
+        scales = result["cov.scale"] if goal == "regression" else np.ones(3)
+        found = result["cov"] * np.outer(scales, scales)
         encoded = np.column_stack([table["age"] / 50 - 1, table["sex"] == "F", table["sex"] == "M"])
         np.testing.assert_allclose(found, np.cov(encoded.T, bias=True), atol=0.02)
 
 
 def test_the_report_says_what_was_chosen(tmp_path: Path) -> None:
-    result = plan().run(off_center(20_000, 20), insecure_seed=3)
+    turned = plan().run(off_center(20_000, 20), insecure_seed=3)
+    assert "to the power -0.25" in turned.choices["cov.linear"]
+    result = plan(goal="components", k=1).run(off_center(20_000, 20), insecure_seed=3)
     assert "about the released center" in result.choices["cov.norm"]
     assert "Chosen from released values" in str(result)
     flat = np.sign(np.random.default_rng(0).standard_normal((20_000, 20)))
-    boxed = plan().run(flat, insecure_seed=3)
+    boxed = plan(goal="components", k=1).run(flat, insecure_seed=3)
     assert "about the middle of the ranges" in boxed.choices["cov.norm"]
     np.testing.assert_array_equal(boxed["cov.about"], np.zeros(20))
     boxed.to_json(tmp_path / "result.json")
@@ -131,7 +148,7 @@ def test_a_common_factor_of_all_weights_changes_nothing(delta: float) -> None:
 
 def test_the_form_suits_the_accountant_of_the_plan() -> None:
     """Pure releases compose badly by zCDP, which ledgers use by default."""
-    rows = dp.Rows(columns=columns(5), neighbors="add-remove")
+    rows = dp.Rows(columns=columns(3), neighbors="add-remove")
     for accountant, form in (("auto", "matrix-laplace"), ("zcdp", "gaussian"), ("pure", "matrix-laplace")):
         built = dp.Plan(rows=rows, budget=BUDGET, accountant=accountant, steps=[dp.release("cov", "adaptive")])
         assert form == actions(built)["cov.moment"]

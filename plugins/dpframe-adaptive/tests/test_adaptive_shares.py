@@ -7,35 +7,35 @@ import math
 import pytest
 
 import dpframe.plugin as dp
-from dpframe_adaptive.shares import Form, divided, whole
+from dpframe_adaptive.shares import Form, Pilot, divided, whole
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
-@pytest.mark.parametrize("piloted", [False, True])
+@pytest.mark.parametrize("pilot", [None, "scale", "linear"])
 @pytest.mark.parametrize("dim", [1, 2, 7, 50, 1000])
-def test_all_shares_add_up_to_the_whole(dim: int, piloted: bool, neighbors: str) -> None:
-    gaussian = divided("gaussian", dim=dim, neighbors=neighbors, piloted=piloted, clipped=3.0)
-    radii = 2 if piloted else 1
+def test_all_shares_add_up_to_the_whole(dim: int, pilot: Pilot, neighbors: str) -> None:
+    gaussian = divided("gaussian", dim=dim, neighbors=neighbors, pilot=pilot, clipped=3.0)
+    radii = 2 if pilot else 1
     squares = gaussian.center**2 + (gaussian.pilot or 0.0) ** 2 + gaussian.moment**2 + radii * gaussian.radius**2 / 4
     assert squares == pytest.approx(1.0)
-    pure = divided("pure", dim=dim, neighbors=neighbors, piloted=piloted, clipped=3.0)
+    pure = divided("pure", dim=dim, neighbors=neighbors, pilot=pilot, clipped=3.0)
     assert pure.center + (pure.pilot or 0.0) + pure.moment + radii * pure.radius == pytest.approx(1.0)
-    assert (piloted, piloted) == (gaussian.pilot is not None, pure.pilot is not None)
+    assert gaussian.pilot is None is pure.pilot if pilot is None else gaussian.pilot and pure.pilot
 
 
 @pytest.mark.parametrize("form", ["gaussian", "pure"])
 def test_more_rows_are_beyond_the_radius_where_noise_is_larger(form: Form) -> None:
-    few, many = (divided(form, dim=dim, neighbors="replace", piloted=False, clipped=3.0) for dim in (5, 50))
+    few, many = (divided(form, dim=dim, neighbors="replace", pilot=None, clipped=3.0) for dim in (5, 50))
     assert few.beyond < many.beyond
     assert few.beyond >= 3.0 * few.noise
-    added = divided(form, dim=50, neighbors="add-remove", piloted=False, clipped=3.0)
+    added = divided(form, dim=50, neighbors="add-remove", pilot=None, clipped=3.0)
     assert many.noise > 1.3 * added.noise
 
 
 @pytest.mark.parametrize("accountant", ["auto", "zcdp", "pld"])
 @pytest.mark.parametrize("form", ["gaussian", "pure"])
 def test_the_whole_fits_into_a_budget(form: Form, accountant: str) -> None:
-    shares = divided(form, dim=6, neighbors="add-remove", piloted=True, clipped=6.0)
+    shares = divided(form, dim=6, neighbors="add-remove", pilot="scale", clipped=6.0)
     level = whole(shares, dp.Budget(epsilon=1.0, delta=1e-6), accountant)
     scaled = [
         dp.losses.Gaussian(mu=level * loss.mu)
@@ -49,5 +49,19 @@ def test_the_whole_fits_into_a_budget(form: Form, accountant: str) -> None:
 
 
 def test_an_accountant_that_cannot_compose_leaves_nothing() -> None:
-    shares = divided("gaussian", dim=6, neighbors="add-remove", piloted=False, clipped=3.0)
+    shares = divided("gaussian", dim=6, neighbors="add-remove", pilot=None, clipped=3.0)
     assert whole(shares, dp.Budget(epsilon=1.0, delta=1e-6), "pure") < 1e-6
+
+
+PILOTS: tuple[Pilot, ...] = ("scale", "linear")
+
+
+def test_the_precision_of_a_pilot_that_counts_adds_to_that_of_the_moment() -> None:
+    """Of Gaussian noise nothing is lost: what the pilot takes from the moment, it gives back."""
+    with_scales, with_map = (
+        divided("gaussian", dim=20, neighbors="replace", pilot=pilot, clipped=3.0) for pilot in PILOTS
+    )
+    assert with_map.noise * math.hypot(with_map.moment, with_map.pilot or 0.0) == pytest.approx(
+        with_scales.noise * with_scales.moment
+    )
+    assert with_map.noise < 0.95 * with_scales.noise

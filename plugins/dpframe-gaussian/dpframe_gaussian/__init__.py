@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dpframe.plugin as dp
+from dpframe_gaussian.folds import GaussianFolds
 from dpframe_gaussian.mechanism import SymmetricGaussian, classical_level
 from dpframe_gaussian.motion import DysonPaths
 from dpframe_gaussian.oracles import Dyson, FirstOrder, PrintedRates
@@ -13,8 +14,8 @@ DPFRAME_API = 1
 
 @dp.hookimpl
 def dpframe_mechanisms() -> list[type[dp.Mechanism]]:
-    """The mechanisms ``gaussian`` and ``gaussian-sum``."""
-    return [SymmetricGaussian, GaussianSum]
+    """The mechanisms ``gaussian``, ``gaussian-folds`` and ``gaussian-sum``."""
+    return [SymmetricGaussian, GaussianFolds, GaussianSum]
 
 
 @dp.hookimpl
@@ -27,6 +28,7 @@ __all__ = [
     "Dyson",
     "DysonPaths",
     "FirstOrder",
+    "GaussianFolds",
     "GaussianSum",
     "PrintedRates",
     "SymmetricGaussian",

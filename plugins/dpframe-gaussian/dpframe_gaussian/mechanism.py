@@ -73,7 +73,7 @@ class SymmetricGaussian(dp.Mechanism):
         noisy = data.moment.copy()
         diagonal, off_diagonal = self._lattice_scales(data.rows, level)
         noisy[np.diag_indices_from(noisy)] += random.gaussian(diagonal, len(noisy))
-        _add_symmetric(noisy, partial(random.gaussian, off_diagonal))
+        add_symmetric(noisy, partial(random.gaussian, off_diagonal))
         return dp.Moment.value(noisy, data.rows)
 
     def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
@@ -102,8 +102,13 @@ class SymmetricGaussian(dp.Mechanism):
         return scale * diagonal, scale if off_diagonal == 1.0 else dp.rounding.up(scale * off_diagonal)
 
 
-def _add_symmetric(matrix: NDArray[np.int64], draw: Callable[[int], NDArray[np.int64]]) -> None:
-    """Add noise to the upper triangle and the same noise to the lower triangle; several rows are drawn at a time."""
+def add_symmetric(matrix: NDArray[np.int64], draw: Callable[[int], NDArray[np.int64]]) -> None:
+    """Add noise to the upper triangle and the same noise to the lower triangle; several rows are drawn at a time.
+
+    Args:
+        matrix: a symmetric matrix, which is changed.
+        draw: draws so many numbers.
+    """
     dim = len(matrix)
     start = 0
     while start < dim - 1:

@@ -63,6 +63,10 @@ class MatrixLaplace(dp.Mechanism):
             "off-diagonal": scale * math.sqrt(2 * (rows.width + 1)),
         }
 
+    def law(self, value: dp.Kind, rows: dp.Rows, level: float, laws: Mapping[str, dp.Law]) -> dp.Law | None:
+        """An entry off the diagonal is a sum of D + 1 Laplace variables; along any direction, half as many."""
+        return dp.law_of(value, self.noise(rows, level), shape=(rows.width + 1) / 2)
+
     def noiseless(self, data: dp.PrivateData) -> dp.Kind:
         return dp.Moment.value(data.moment, data.rows)
 

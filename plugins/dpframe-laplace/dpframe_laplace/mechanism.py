@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import attrs
+import numpy as np
 
 import dpframe.plugin as dp
 from dpframe_laplace.certified import largest_eigenvalues
@@ -81,6 +82,14 @@ class LaplaceEigenvalues(dp.Mechanism):
 
     def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
         return {"each": math.sqrt(2) * self._lattice_scale(rows, level) * rows.step**2}
+
+    def law(self, value: dp.Kind, rows: dp.Rows, level: float, laws: Mapping[str, dp.Law]) -> dp.Law | None:
+        """Independent Laplace noise, after which the eigenvalues were sorted."""
+        return dp.OrderedLaw(center=value.array, deviation=self.noise(rows, level)["each"], shape=1.0)
+
+    def redraw(self, value: dp.Kind, rows: dp.Rows, level: float, random: np.random.Generator) -> dp.Kind | None:
+        scale = self._lattice_scale(rows, level) * rows.step**2
+        return dp.Spectrum.from_noisy(value.array + random.laplace(0.0, scale, self.k))
 
     @classmethod
     def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:

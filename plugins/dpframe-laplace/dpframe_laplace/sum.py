@@ -57,6 +57,9 @@ class LaplaceSum(dp.Mechanism):
     def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
         return {"each": math.sqrt(2) * self._lattice_scale(rows, level) * rows.unplaced.step}
 
+    def law(self, value: dp.Kind, rows: dp.Rows, level: float, laws: Mapping[str, dp.Law]) -> dp.Law | None:
+        return dp.law_of(value, self.noise(rows, level), shape=1.0)
+
     def noiseless(self, data: dp.PrivateData) -> dp.Kind:
         return dp.RowSum.value(data.parts(dp.RowSum())["sum"], data.rows)
 

@@ -6,14 +6,16 @@ import dpframe.plugin as dp
 from dpframe_orbit.bingham import Bingham
 from dpframe_orbit.oracle import UnitaryOrbits
 from dpframe_orbit.orbit import Orbit
+from dpframe_orbit.recipes import BinghamLowRank, Deflation, OrbitLowRank
+from dpframe_orbit.scores import LaplaceScores
 
 DPFRAME_API = 1
 
 
 @dp.hookimpl
-def dpframe_mechanisms() -> list[type[dp.Mechanism]]:
-    """The mechanisms ``bingham`` and ``orbit``."""
-    return [Bingham, Orbit]
+def dpframe_mechanisms() -> list[type[dp.Mechanism] | type[dp.Recipe]]:
+    """The mechanisms, and the recipes that join eigenvectors with released eigenvalues."""
+    return [Bingham, BinghamLowRank, Deflation, LaplaceScores, Orbit, OrbitLowRank]
 
 
 @dp.hookimpl
@@ -22,4 +24,4 @@ def dpframe_bound_oracles() -> list[type[dp.BoundOracle]]:
     return [UnitaryOrbits]
 
 
-__all__ = ["Bingham", "Orbit", "UnitaryOrbits"]
+__all__ = ["Bingham", "BinghamLowRank", "Deflation", "LaplaceScores", "Orbit", "OrbitLowRank", "UnitaryOrbits"]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import attrs
 import numpy as np
 
 import dpframe.plugin as dp
-from dpframe_orbit import grid
-from dpframe_orbit.orbit import SOLVER_ERROR, check_bits, refuse_centered
-from dpframe_orbit.pattern import Floats
+from dpframe_orbit.bases import FINE, STRETCH, Floats, nearly_orthonormal
+from dpframe_orbit.orbit import check_bits, refuse_centered
 
-FINE = 50  # bits of the coordinates of a basis
 MOST = 256  # directions: each is a loss to compose, and at a level below 1/256 of the whole shows nothing
 
 
@@ -24,12 +24,12 @@ class Bingham(dp.Mechanism):
     A direction v is drawn with density ∝ exp(κ vᵀMv), the next ones in the orthogonal complement of those released. One
     row moves the scores vᵀMv apart by at most norm², and twice that when a row is replaced; with κ = (level/k) divided
     by this spread the log-likelihood ratio of neighbors lies in an interval of length level/k for each direction. In
-    the complement rows are no longer than before. The error of the eigenvalue solver is part of the spread: it is
-    bounded for the data at hand (`dpframe.eigensolver`).
+    the complement rows are no longer than before, up to the rounding of its basis, which the spread includes.
 
-    In exact arithmetic each draw is exact, by rejection from an angular central Gaussian envelope; it is computed in
-    floats, and rounded to a public grid before anything else is computed from it; `law_error` estimates how far that
-    moves its law, from errors that were measured, not proved. The number of proposals depends on the data.
+    Each draw is exact, by rejection from an angular central Gaussian envelope, and each is rounded to a public grid
+    before anything else is computed from it. All of that is decided in exact integers and ball arithmetic, from random
+    bits that are read as far as needed: the integers of the grid are proved to be those of the exact draw for M itself.
+    An error of the eigenvalue solver costs time, and nothing else. The number of proposals depends on the data.
 
     Args:
         k: the number of directions, at most 256. For more than one, the joint draw of ``orbit`` is closer to the truth.
@@ -37,7 +37,7 @@ class Bingham(dp.Mechanism):
 
     Guarantee:
         k BoundedRange losses with epsilon = level/k, hence pure epsilon-DP at the level, for either neighboring
-        relation; worst case, in exact arithmetic.
+        relation; worst case, for the integers that are released.
 
     References:
         Chaudhuri, Sarwate and Sinha, "A near-optimal algorithm for differentially-private principal components",
@@ -52,7 +52,7 @@ class Bingham(dp.Mechanism):
     name = "bingham"
     unit = "epsilon"
     gives = dp.Subspace
-    numerics = "floating"
+    numerics = "exact"
     smallest_level = 2.0**-40  # the draw is uniform long before, and all figures are finite
     draws_depend_on_data = True
 
@@ -75,20 +75,19 @@ class Bingham(dp.Mechanism):
         return each if self.k == 1 else (each,) * self.k
 
     def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
-        from dpframe_orbit.direction import real_direction
+        from dpframe_orbit.envelope import Envelope
+        from dpframe_orbit.rejection import directions, rounded
 
-        rate = self._rate(data.rows, level)
-        released = np.zeros((len(data.moment), 0))
+        rate, released = self._rate(data.rows, level), np.zeros((len(data.moment), 0))
+        matrix, frame = data.moment, None
         for number in range(self.k):
-            complement = _complement(released)
-            values, basis = _eigensystem(data.moment, complement)
-            drawn = real_direction(rate * (values[-1] - values), random.child(f"draw {number}"))
-            on_grid = grid.rounded(complement @ (basis @ drawn), self.bits, random.child(f"grid {number}"))
+            if number > 0:
+                matrix, frame = _restricted(data.moment, _complement(released))
+            law = Envelope.of(matrix, rate if number == 0 else rate * 4.0**-FINE)  # a power of two: no rounding
+            drawn = next(directions(law, random.child(f"draw {number}")))
+            on_grid = np.array(rounded(drawn, frame, self.bits, random.child(f"grid {number}"))) * 2.0**-self.bits
             released = np.column_stack([released, on_grid])
         return dp.Subspace(_orthonormal(released), axes=data.rows.axes)
-
-    def law_error(self, rows: dp.Rows, level: float) -> float:
-        return grid.law_error(self.k * rows.known_dim, rows.known_dim, self.bits)
 
     def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
         """How far the score vᵀMv falls below its maximum, per two real dimensions, to first order."""
@@ -108,43 +107,30 @@ class Bingham(dp.Mechanism):
         return [dp.release("components", cls.name)]
 
     def _rate(self, rows: dp.Rows, level: float) -> float:
-        """κ in lattice units."""
-        return level / self.k / (dp.sensitivity.score(rows) + 2 * SOLVER_ERROR)
+        """κ in lattice units, not above (level/k) divided by how far the scores of two directions can move apart."""
+        spread = dp.sensitivity.score(rows)
+        exact = Fraction(level / self.k) / (spread + (spread >> STRETCH) + 1)
+        rate = float(exact)
+        return rate if rate <= exact else math.nextafter(rate, 0.0)
 
 
 def _complement(released: Floats) -> Floats:
-    """A basis C of the orthogonal complement of the columns, in multiples of 2^−FINE, of released values alone.
-
-    It is orthonormal up to rounding, ‖CᵀC − I‖ ≤ 2^−30, so that a row has a length of at most (1 + 2^−31)·norm in it,
-    for which the allowance of the solver has room.
-    """
-    dim, count = released.shape
-    if not count:
-        return np.eye(dim)
-    basis: Floats = np.rint(np.linalg.qr(released, mode="complete")[0][:, count:] * 2.0**FINE) * 2.0**-FINE
-    if not np.linalg.norm(basis.T @ basis - np.eye(dim - count)) < 2.0**-30:
-        raise dp.SamplingError(
-            "no orthonormal basis was found beside the directions released so far. The charge stands."
-        )
-    return basis
+    """A basis of the orthogonal complement of the columns, of released values alone."""
+    return nearly_orthonormal(np.linalg.qr(released, mode="complete")[0][:, released.shape[1] :])
 
 
-def _eigensystem(moment: Any, complement: Floats) -> tuple[Floats, Floats]:
-    """Eigenvalues and eigenvectors of CᵀMC, whose scores are within half of SOLVER_ERROR of each other's error."""
-    from flint import fmpz_mat
+def _restricted(moment: Any, complement: Floats) -> tuple[Any, Any]:
+    """CᵀMC in units of 4^−FINE, and C as a matrix of exact balls."""
+    from flint import arb, arb_mat, fmpz_mat
 
-    allowed = SOLVER_ERROR / 4
-    if complement.shape[0] == complement.shape[1]:
-        return dp.eigensolver.eigensystem(moment, allowed)
-    basis = fmpz_mat([[int(entry * 2.0**FINE) for entry in row] for row in complement.tolist()])
+    basis = fmpz_mat((complement * 2.0**FINE).astype(np.int64).tolist())
     inner = basis.transpose() * fmpz_mat(moment.tolist()) * basis
     exact = np.array([[int(entry) for entry in row] for row in inner.tolist()], dtype=object)
-    values, vectors = dp.eigensolver.eigensystem(exact, allowed * 4.0**FINE)
-    return values * 4.0**-FINE, vectors
+    return exact, arb_mat(basis) * arb((1, -FINE))
 
 
 def _orthonormal(released: Floats) -> Floats:
     """The released directions made orthonormal again after rounding, with their signs."""
     basis, triangle = np.linalg.qr(released)
-    oriented: Floats = basis * np.sign(np.diagonal(triangle))
+    oriented: Floats = basis * np.where(np.diagonal(triangle) < 0.0, -1.0, 1.0)
     return oriented

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 import dpframe.plugin as dp
-from dpframe_orbit import grid
-from dpframe_orbit.pattern import Floats
 
+Floats = NDArray[np.float64]
 SOLVER_ERROR = 2**20  # allowed spread of the error of scores, where one row has a spread of 2³²: costs 0.05 %
 GRID_BITS = (8, 28)
 SMALLEST = 5e-324
+FINEST = 2.0**-40  # eigenvalues closer than this, of a spread of 1, count as equal
 
 
 def check_bits(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
@@ -40,10 +42,11 @@ class Orbit(dp.Mechanism):
     κ = level divided by this spread the log-likelihood ratio of neighbors lies in an interval of length level. The
     error of the eigenvalue solver is part of the spread: it is bounded for the data at hand (`dpframe.eigensolver`).
 
-    In exact arithmetic the draw is exact: coupling from the past on Gelfand–Tsetlin patterns, which ends when all
-    starting points have coalesced (docs/explanation/orbit.md). It is computed in floats, and released on a public grid;
-    `law_error` estimates how far that moves its law, from errors that were measured, not proved. How long it takes
-    depends on the data.
+    The draw is exact, and direct: the eigenvalues of nested blocks of H are drawn row by row from their conditional
+    laws, which are determinants (docs/explanation/orbit.md). Released are integers on a public grid, each of which is
+    proved in ball arithmetic to be that of the exact draw for the random bits that were read. The number of operations
+    is bounded by the dimension, the rank and the size of the eigenvalues of M, except for rare repetitions at a higher
+    precision.
 
     Args:
         spectrum: Λ, the eigenvalues of the result from the largest: a public list, or the result of an earlier step.
@@ -55,13 +58,13 @@ class Orbit(dp.Mechanism):
         bits: the grid has a spacing of 2^−bits times λ_1 − λ_d.
 
     Guarantee:
-        BoundedRange loss with epsilon = level, hence pure epsilon-DP, for either neighboring relation; worst case, in
-        exact arithmetic.
+        BoundedRange loss with epsilon = level, hence pure epsilon-DP, for either neighboring relation; worst case.
 
     References:
         Mangoubi, Wu, Kale, Thakurta and Vishnoi, "Private matrix approximation and geometry of unitary orbits",
         COLT 2022, Algorithm 1, Lemma 6.1.
-        Propp and Wilson, "Exact sampling with coupled Markov chains", Random Structures and Algorithms 1996.
+        Leake, McSwiggen and Vishnoi, "Sampling matrices from Harish-Chandra–Itzykson–Zuber densities with applications
+        to quantum inference and differential privacy", STOC 2021.
 
     >>> Orbit(spectrum=[1.0, 1.0]).loss(dp.Rows(norm=1.0, neighbors="replace"), level=0.5)
     BoundedRange(epsilon=0.5)
@@ -70,7 +73,7 @@ class Orbit(dp.Mechanism):
     name = "orbit"
     unit = "epsilon"
     gives = dp.SymmetricMatrix
-    numerics = "floating"
+    numerics = "exact"
     smallest_level = 2.0**-40  # the draw is uniform long before, and all figures are finite
     draws_depend_on_data = True
 
@@ -97,26 +100,21 @@ class Orbit(dp.Mechanism):
         return dp.losses.BoundedRange(epsilon=level)
 
     def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
-        from dpframe_orbit.hermitian import draw_hermitian
+        from dpframe_orbit.direct import Target, draw_integers
 
         dim = data.rows.known_dim
         values = self._eigenvalues(dim)
         width, smallest = float(values[0] - values[-1]), float(values[-1])
         if width == 0.0:
             return self._value(np.zeros((dim, dim)), smallest, width, data.rows)
-        gamma, basis = dp.eigensolver.eigensystem(data.moment, SOLVER_ERROR / 2 / math.sqrt(dim))
-        scaled = (values - smallest) / width
-        drawn = draw_hermitian(gamma * self._strength(data.rows, level), basis, scaled, random.child("draw"))
-        released: Any = (
-            grid.rounded_symmetric(drawn.real, self.bits, random.child("grid"))
-            if self.real
-            else grid.rounded_hermitian(drawn, self.bits, random.child("grid"))
-        )
-        return self._value(released, smallest, width, data.rows)
-
-    def law_error(self, rows: dp.Rows, level: float) -> float:
-        dim = rows.known_dim
-        return grid.law_error(dim * (dim + 1) // 2 if self.real else dim**2, dim, self.bits)
+        gamma, basis, overlap = _eigensystem(data.moment)
+        strength = Fraction(self._strength(data.rows, level))
+        scaled = np.rint((values - smallest) / width / FINEST) * FINEST
+        target = Target.of([strength * Fraction(value) for value in gamma[::-1].tolist()], scaled)
+        real, imaginary = draw_integers(target, basis[:, ::-1], overlap, self.bits, random, real=self.real)
+        unit = 2.0**-self.bits
+        drawn = real * unit if imaginary is None else real * unit + 1j * (imaginary * unit)
+        return self._value(drawn, smallest, width, data.rows)
 
     def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
         """How far the score ⟨M, H⟩ falls below its maximum, per two real dimensions of the orbit, to first order."""
@@ -128,6 +126,23 @@ class Orbit(dp.Mechanism):
         values = self._eigenvalues(rows.known_dim)
         width = float(values[0] - values[-1])
         return {"score": width * rows.step**2 / self._strength(rows, level)} if width > 0.0 else {}
+
+    def law(self, value: dp.Kind, rows: dp.Rows, level: float, laws: Mapping[str, dp.Law]) -> dp.Law | None:
+        """If the spectrum was released: rotations between directions a and b have a variance of 1/(2κ(γ_a − γ_b)λ).
+
+        That is to first order, with γ the eigenvalues of the moment, of which λ are estimates. Those that were not
+        released are at most the last one that was, and count as that.
+        """
+        values = self._eigenvalues(rows.known_dim)
+        width = float(values[0] - values[-1])
+        if "spectrum" not in laws or not self.real or width == 0.0:
+            return None
+        k, (_, vectors) = len(self.spectrum.array), np.linalg.eigh(value.array)
+        own = np.maximum(values, self.spectrum.array[-1])
+        deviation = math.sqrt(width * rows.step**2 / self._strength(rows, level))
+        center = (vectors[:, ::-1] * own) @ vectors[:, ::-1].T
+        law = dp.MatrixLaw.of_noise((center + center.T) / 2, deviation, deviation * math.sqrt(0.5))
+        return dp.LowRankLaw(of=law, k=k, spectrum=self.spectrum.array)
 
     def log_density(self, value: dp.Kind, data: dp.PrivateData, level: float) -> float:
         values = self._eigenvalues(data.rows.known_dim)
@@ -145,12 +160,13 @@ class Orbit(dp.Mechanism):
     def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
         """All components in one draw, which was measured to be better than one at a time from two components on.
 
-        A low-rank part is Algorithm 2 of the paper: private eigenvalues, then a draw with them.
+        A low-rank part is Algorithm 2 of the paper (`orbit-low-rank`).
         """
         k: Any = public.get("k")
         if task == "low-rank":
-            spectrum = dp.release("spectrum", "laplace-eigenvalues", k=k)
-            return [spectrum, dp.release("estimate", cls.name, spectrum=dp.ref("spectrum"))]
+            from dpframe_orbit.recipes import OrbitLowRank
+
+            return OrbitLowRank(k=k).steps("estimate", 1.0)
         if task != "subspace" or k < 2:
             return None
         return [
@@ -177,3 +193,16 @@ class Orbit(dp.Mechanism):
         kind = dp.SymmetricMatrix if self.real else dp.HermitianMatrix
         matrix = smallest * np.eye(len(drawn)) + width * drawn
         return kind(matrix if self.real else matrix.astype(np.complex128), axes=rows.axes)
+
+
+def _eigensystem(moment: Any) -> tuple[Floats, Floats, float]:
+    """Γ from the smallest, V and o ≥ ‖VᵀV − I‖, with ‖M − QΓQᵀ‖ within half of SOLVER_ERROR/√d for V's orthogonal Q.
+
+    The scores of two matrices of the orbit then move apart by at most √d·‖M − QΓQᵀ‖. The other half is for the rounding
+    of κ.
+    """
+    allowed = SOLVER_ERROR / 2 / math.sqrt(len(moment))
+    values, vectors, found = dp.eigensolver.certified_eigensystem(moment, allowed)
+    if not found.of_matrix <= allowed:
+        raise dp.SamplingError("the error of the eigenvalue solver is above what the noise covers. The charge stands.")
+    return values, vectors, found.overlap

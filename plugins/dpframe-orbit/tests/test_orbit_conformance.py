@@ -1,8 +1,10 @@
 """The conformance kit on everything this plugin provides. tests/auditing has longer audits."""
 
+import numpy as np
+
 import dpframe as dp
 from dpframe.testing import conformance
-from dpframe_orbit import Bingham, Orbit, UnitaryOrbits
+from dpframe_orbit import Bingham, LaplaceScores, Orbit, UnitaryOrbits
 
 PLAN = dp.Plan(
     rows=dp.Rows(norm=1.0, neighbors="add-remove", dim=6),
@@ -13,5 +15,7 @@ PLAN = dp.Plan(
     ],
 )
 
-test_mechanisms = conformance(Orbit(spectrum=[1.0, 0.5], real=False), Bingham(k=2), trials=1000)
-test_oracle = conformance(UnitaryOrbits(), plan=PLAN, draws=200)
+test_orbit = conformance(Orbit(spectrum=[1.0, 0.5], real=False), trials=1000)
+test_bingham = conformance(Bingham(k=2), trials=1000)
+test_scores = conformance(LaplaceScores(directions=np.eye(3)[:, :2]), trials=1000)
+test_oracle = conformance(UnitaryOrbits(), plan=PLAN, draws=60)

@@ -70,7 +70,7 @@ def test_forecasts_of_directions_agree_with_simulation_and_say_when_to_use_which
     assert math.sqrt(np.mean(errors)) == pytest.approx(forecast.value, rel=0.1)
     joint = plan(dp.release("h", "orbit", spectrum=[1.0] * 3), dp.derive("c", "top-subspace", of="h", k=3))
     (other,) = joint.explain(spectrum=GAMMAS).bounds("c")
-    assert forecast.value == pytest.approx(math.sqrt(3) * (other.value or 0.0))
+    assert forecast.value == pytest.approx(math.sqrt(3) * (other.value or 0.0), rel=1e-3)  # an allowance of orbit
 
 
 def test_algorithm_two_is_forecast_with_the_assumed_eigenvalues() -> None:

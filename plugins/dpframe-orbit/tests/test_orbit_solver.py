@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 import dpframe.plugin as dp
 from dpframe.testing import seeded
-from dpframe_orbit import Bingham, Orbit
-from dpframe_orbit.bingham import _complement, _eigensystem
+from dpframe_orbit import Orbit
 from dpframe_orbit.orbit import SOLVER_ERROR
 
 DIM = 6
@@ -21,7 +20,6 @@ Floats = NDArray[np.float64]
 MECHANISMS = {
     "orbit": Orbit(spectrum=[1.0, 0.5]),
     "hermitian orbit": Orbit(spectrum=[1.0], real=False),
-    "bingham": Bingham(),
 }
 
 
@@ -69,33 +67,25 @@ def test_the_allowance_of_the_orbit_covers_the_scores() -> None:
     """The error asked for in the Frobenius norm, times the root of the dimension, is half of the allowance."""
     data = private()
     asked: list[float] = []
+    whole = dp.eigensolver.certified_eigensystem
 
     def recorded(matrix: Any, error: float) -> Any:
         asked.append(error)
-        return EIGH(matrix.astype(np.float64))
+        return whole(matrix, error)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dp.eigensolver, "eigensystem", recorded)
+        patch.setattr(dp.eigensolver, "certified_eigensystem", recorded)
         MECHANISMS["orbit"].release(data, 0.5, seeded(7))
-        MECHANISMS["bingham"].release(data, 0.5, seeded(7))
-    assert asked == [SOLVER_ERROR / 2 / math.sqrt(DIM), SOLVER_ERROR / 4]
+    assert asked == [SOLVER_ERROR / 2 / math.sqrt(DIM)]
 
 
-@pytest.mark.parametrize("solver", [EIGH, turned, shifted, stuck])
-def test_a_restricted_moment_is_exact(solver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    moment = private().moment
-    released = np.round(np.linalg.qr(np.random.default_rng(3).standard_normal((DIM, 2)))[0] * 2**16) / 2**16
-    complement = _complement(released)
-    assert np.abs(complement.T @ released).max() < 1e-15
-    assert np.array_equal(complement, np.rint(complement * 2.0**50) / 2.0**50)
-    monkeypatch.setattr(np.linalg, "eigh", solver)
-    values, vectors = _eigensystem(moment, complement)
-    restricted = complement.T @ moment.astype(np.float64) @ complement
-    assert np.linalg.norm(vectors @ np.diag(values) @ vectors.T - restricted) < SOLVER_ERROR / 4
-    assert np.abs(vectors.T @ vectors - np.eye(DIM - 2)).max() < 1e-14
+def test_a_residual_that_the_allowance_does_not_cover_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = dp.eigensolver.certified_eigensystem
 
+    def worse(matrix: Any, error: float) -> Any:
+        values, vectors, found = whole(matrix, error)
+        return values, vectors, dp.eigensolver.Residual(error, found.overlap)
 
-def test_a_basis_that_is_not_orthonormal_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(np.linalg, "qr", lambda matrix, mode="": (np.ones((len(matrix),) * 2), None))
-    with pytest.raises(dp.SamplingError, match="no orthonormal basis"):
-        _complement(np.eye(DIM)[:, :2])
+    monkeypatch.setattr(dp.eigensolver, "certified_eigensystem", worse)
+    with pytest.raises(dp.SamplingError, match="above what the noise covers"):
+        MECHANISMS["orbit"].release(private(), 0.5, seeded(7))

@@ -107,6 +107,23 @@ class BlockGaussian(dp.Mechanism):
         signal, cross, residual = self._lattice_scales(rows, level)
         return {"signal": signal * a * a, "cross": cross * a * b, "residual": residual * b * b}
 
+    def law(self, value: dp.Kind, rows: dp.Rows, level: float, laws: Mapping[str, dp.Law]) -> dp.Law | None:
+        noise, (dim, rank) = self.noise(rows, level), self.basis.array.shape
+        deviation = np.zeros((dim, dim))
+        deviation[:rank, :rank] = noise["signal"] * _ROOT_HALF
+        np.fill_diagonal(deviation[:rank, :rank], noise["signal"])
+        deviation[:rank, rank:] = noise["cross"]
+        deviation[rank:, :rank] = noise["cross"]
+        np.fill_diagonal(deviation[rank:, rank:], noise["residual"] / (dim - rank))
+        return dp.EntryLaw(center=value.array, deviation=deviation)
+
+    def redraw(self, value: dp.Kind, rows: dp.Rows, level: float, random: np.random.Generator) -> dp.Kind | None:
+        law, rank = self.law(value, rows, level, {}), self.basis.array.shape[1]
+        assert isinstance(law, dp.EntryLaw)
+        noise = np.triu(law.deviation * random.standard_normal(law.deviation.shape))
+        np.fill_diagonal(noise[rank:, rank:], noise[-1, -1])  # one number
+        return attrs.evolve(value, array=value.array + noise + np.triu(noise, 1).T)
+
     def log_density(self, value: dp.Kind, data: dp.PrivateData, level: float) -> float:
         exact = self.noiseless(data).array
         rank, noise = self.basis.array.shape[1], self.noise(data.rows, level)

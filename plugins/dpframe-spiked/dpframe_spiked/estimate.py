@@ -84,6 +84,33 @@ class BlockEstimate(dp.PostProcessor):
             return dp.SymmetricMatrix(symmetric, axes=axes)
         return dp.Covariance(symmetric / max(float(self.count.array), 1.0), axes=axes)
 
+    def result_law(self, laws: Mapping[str, dp.Law]) -> dp.Law | None:
+        """The law of the moment itself, whose last block is that of the earlier estimate and no multiple of I."""
+        of, prior = laws.get("of"), laws.get("prior")
+        if not isinstance(of, dp.EntryLaw) or not isinstance(prior, dp.MatrixLaw):
+            return None
+        dim, rank = self.of.basis.array.shape
+        rotation = dp.BlockMoment.rotation(self.of.basis)
+        kept, divided = _by_parts(dim, rank, self.kept), _by_parts(dim, rank, self.left)
+        blocks, known = self.of.array / divided, rotation.T @ prior.center @ rotation
+        combined = kept * blocks + (1.0 - kept) * known
+        combined[rank:, rank:] = known[rank:, rank:]
+        before = prior.variances(rotation)
+        new = np.square(of.deviation / divided)
+        signal = kept[0, 0] ** 2 * new[0, 0] / 2 + (1 - kept[0, 0]) ** 2 * before[0, 0] / 2
+        cross = kept[0, -1] ** 2 * new[0, -1] + (1 - kept[0, -1]) ** 2 * before[0, -1]
+        center = rotation @ combined @ rotation.T
+        law = dp.MatrixLaw(
+            center=(center + center.T) / 2,
+            parts=np.column_stack([np.arange(dim) < rank, np.arange(dim) >= rank]).astype(np.float64),
+            levels=np.array([[signal, cross], [cross, before[-1, -1] / 2]]),
+            rotation=rotation,
+        )
+        if self.count is None:
+            return law
+        count, known_count = max(float(self.count.array), 1.0), laws.get("count")
+        return None if known_count is None else law.divided(count, float(known_count.standard_error()) / count)
+
 
 def _by_parts(dim: int, rank: int, values: tuple[float, float, float]) -> dp.lattice.FloatArray:
     """A matrix with one value throughout each part."""

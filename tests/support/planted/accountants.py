@@ -48,6 +48,26 @@ class HalfTheLoss(RightSumOfMus):
         return [dp.losses.Gaussian(mu=loss.mu / 2) for loss in losses if isinstance(loss, dp.losses.Gaussian)]
 
 
+class HalfOfPure(RightSumOfMus):
+    """Half of the epsilon where nothing may fail, at delta = 0."""
+
+    def supports(self, loss: dp.PrivacyLoss) -> bool:
+        return isinstance(loss, dp.losses.Pure)
+
+    def epsilon(self, losses: Sequence[dp.PrivacyLoss], delta: float) -> float:
+        return dp.accountant("auto").epsilon(losses, delta) * (1.0 if delta else 0.5)
+
+    def delta(self, losses: Sequence[dp.PrivacyLoss], epsilon: float) -> float:
+        return dp.accountant("auto").delta(losses, epsilon)
+
+
+class RightInTheMiddle(RightSumOfMus):
+    """Half of the delta at the ends of the curve, where few look: at epsilon = 0, and from 5 on."""
+
+    def delta(self, losses: Sequence[dp.PrivacyLoss], epsilon: float) -> float:
+        return super().delta(losses, epsilon) * (1.0 if 0.0 < epsilon < 5.0 else 0.5)
+
+
 class ForgetsCrowds(RightSumOfMus):
     """Of more than twenty pure losses, every second one of the rest is forgotten."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import attrs
@@ -49,6 +50,23 @@ class RootOfTrace(RightTrace):
 
     def apply(self) -> dp.Kind:
         return dp.Scalar(math.sqrt(np.linalg.eigvalsh(self.of.array)[0]))
+
+
+class ExitsOnNoise(RightTrace):
+    """Ends the process where noise has made an eigenvalue negative."""
+
+    def apply(self) -> dp.Kind:
+        if np.linalg.eigvalsh(self.of.array)[0] < 0:
+            sys.exit("a covariance has no negative eigenvalues")
+        return super().apply()
+
+
+class VectorOnNoise(RightTrace):
+    """Gives a vector where noise has made an eigenvalue negative."""
+
+    def apply(self) -> dp.Kind:
+        number = super().apply()
+        return number if np.linalg.eigvalsh(self.of.array)[0] >= 0 else dp.Vector(number.array.reshape(1))
 
 
 class AsksForData(RightTrace):

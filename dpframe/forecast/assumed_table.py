@@ -1,0 +1,103 @@
+"""A table made up from what a plan assumes about its columns: the only data that forecasts for columns read.
+
+Each numeric column has a beta distribution between the ends of its range, the one with the assumed mean and standard
+deviation: bell-shaped for small deviations, skewed if the mean is off the middle, two-valued in the limit. Every mean
+and deviation that is possible within a range is that of a beta distribution. Levels of a category are equally frequent.
+Columns depend on each other through a few common factors, since radii and corrections for noise depend on
+correlations.
+
+A large table is not kept whole. Few rows are beyond a released radius, so the longest rows are kept one by one, and
+each of the others stands for many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from dpframe.forecast.error_norms import SEED
+from dpframe.forecast.population import Sample
+from dpframe.forecast.synthetic_rows import FACTORS, with_factors
+from dpframe.lattice import FloatArray
+from dpframe.spec.columns import Category, Column
+
+SHARE = 0.35  # of the variance of a column is due to the common factors
+CORRELATION = (
+    0.2  # the size of correlations that follows from it: 0.35 times the cosine of directions in three dimensions
+)
+MOST_NUMBERS = 4_000_000  # that are drawn; of a larger table each row stands for several
+LONGEST = 4096  # rows that are kept one by one
+THINNED = 16  # of the next 16 times as many one in 16 is kept, of the others one in 256
+NEARLY_NORMAL = 1e5  # the sum of the two parameters of a beta distribution from which it is taken for a normal one
+LEAST = 1e-6  # that sum for a column that has hardly any values but the ends of its range
+
+
+def assumed_table(columns: Sequence[Column | Category], count: int) -> Sample:
+    """The mapped rows of a table of so many rows, up to one in some thousands; always the same for the same arguments.
+
+    Args:
+        columns: the columns, with what is assumed about them.
+        count: the number of rows.
+    """
+    numbers = np.random.default_rng([SEED, 0xC01])
+    width = sum(len(column.labels) for column in columns)
+    each = -(-count // max(MOST_NUMBERS // width, LONGEST))  # rows that each row drawn stands for
+    latent = with_factors(numbers, count // each, numbers.standard_normal((FACTORS, len(columns))), SHARE)
+    parts = [
+        _levels(column, values) if isinstance(column, Category) else _numbers(column, values)[:, None]
+        for column, values in zip(columns, latent.T, strict=True)
+    ]
+    return _thinned(np.hstack(parts), each)
+
+
+def _numbers(column: Column, latent: FloatArray) -> FloatArray:
+    """A numeric column on [-1, 1] with the assumed mean and deviation, from standard normal values."""
+    from scipy.special import betaincinv, ndtr
+
+    mean, sd = (figure / (2 * column.half_width) for figure in _of_range(column))
+    if sd**2 * NEARLY_NORMAL < mean * (1 - mean):
+        return np.clip(2 * (mean + sd * latent) - 1, -1.0, 1.0)
+    total = max(mean * (1 - mean) / sd**2 - 1, LEAST)
+    grid = np.linspace(-6.0, 6.0, 4001)
+    quantiles = betaincinv(mean * total, (1 - mean) * total, ndtr(grid))
+    return np.asarray(2 * np.interp(latent, grid, quantiles) - 1)
+
+
+def _of_range(column: Column) -> tuple[float, float]:
+    """The assumed mean, from the lower end of the range, and the assumed deviation."""
+    mean, sd = column.assumed
+    return mean - column.low, sd
+
+
+def _levels(column: Category, latent: FloatArray) -> FloatArray:
+    """Indicators of equally frequent levels, from standard normal values."""
+    from scipy.special import ndtr
+
+    count = len(column.levels)
+    return np.eye(count)[np.minimum((ndtr(latent) * count).astype(np.int64), count - 1)]
+
+
+def _thinned(values: FloatArray, each: int) -> Sample:
+    """The longest rows about the mean, as they are or with columns divided by their deviations, and a part of the rest.
+
+    Args:
+        values: the mapped rows.
+        each: how many rows of the table each of them stands for.
+    """
+    if len(values) <= LONGEST:
+        return Sample(values, np.full(len(values), each, dtype=np.int64))
+    squares = np.square(values - values.mean(axis=0))
+    variances = squares.mean(axis=0)
+    lengths = [squares.sum(axis=1), squares @ (1 / np.where(variances > 0.0, variances, 1.0))]
+    long = np.maximum.reduce([length / np.partition(length, -LONGEST)[-LONGEST] for length in lengths])
+    order = np.argsort(-long)
+    bounds = [0, LONGEST, (1 + THINNED) * LONGEST, len(values)]
+    kept, times = [], []
+    for power, (start, end) in enumerate(pairwise(bounds)):
+        step = THINNED**power
+        places = order[start + step // 2 : end : step]
+        kept.append(places)
+        times.append(np.full(len(places), step * each, dtype=np.int64))
+    return Sample(values[np.concatenate(kept)], np.concatenate(times))

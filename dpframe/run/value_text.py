@@ -1,0 +1,147 @@
+"""Released values as text: each number with its error, to as many digits as that leaves meaningful."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from dpframe.display.grid import LINES, Grid
+from dpframe.display.tables import heading
+from dpframe.intervals.interval import Interval
+from dpframe.kinds import Kind, LinearModel, Mean, Scales
+from dpframe.run.labeled import Direction, directions
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from dpframe.run.result import Record
+
+NOT_TOLD, UNKNOWN = "~", "n.d."
+FEWEST, MOST = 1e-4, 1e7  # numbers between these are written without an exponent
+
+LEGEND = (
+    f"± and angles hold at {{confidence:g}} % confidence, each for itself; {NOT_TOLD} marks what is not told from zero "
+    f"and {UNKNOWN} what is not determined. More: result.interval(name)."
+)
+
+
+def value_section(record: Record, interval: Interval | None, lines: int = LINES) -> list[RenderableType]:
+    """The value of a step under its heading.
+
+    Args:
+        record: the value.
+        interval: its interval; None where it is not known.
+        lines: the most lines; a larger value is shown in part.
+    """
+    from rich.text import Text
+
+    value = record.value
+    shape = " × ".join(map(str, value.array.shape)) or "one number"
+    parts: list[RenderableType] = [heading(f"{record.name}: {record.line.kind}, {shape}")]
+    if not value.array.size:
+        parts.append(Text("  empty"))
+    elif value.array.ndim:
+        parts.append(_grid(value, interval, record.name, lines))
+    else:
+        parts.append(Text(_number(value, interval)))
+    if interval is not None and interval.angle_degrees is not None:
+        parts.append(Text(f"  {_angle(interval.angle_degrees)}"))
+    return [*parts, Text()]
+
+
+def _number(value: Kind, interval: Interval | None) -> str:
+    number = value.array.item()
+    if interval is None:
+        return f"  {number:.6g}"
+    if not (interval.determined and math.isfinite(reach := _reach(number, interval.low, interval.high))):
+        return f"  {number:.6g}, its error not determined"
+    return f"  {with_error(number, reach)}"
+
+
+def with_error(value: float, reach: float) -> str:
+    """A number and how far off it may be, to two digits of that.
+
+    >>> with_error(0.31415, 0.0274), with_error(20013.2, 413.0), with_error(3.2e-9, 4.1e-11), with_error(2.5, 0.0)
+    ('0.314 ± 0.027', '20010 ± 410', '(3.200 ± 0.041)e-09', '2.5')
+    """
+    if reach == 0.0:
+        return f"{value:.4g}"
+    size = max(abs(value), reach)
+    if not 1e-290 < size < 1e290 or reach < 1e-12 * size:
+        return f"{value:.4g} ± {reach:.2g}"
+    if not FEWEST <= size < MOST:
+        power = math.floor(math.log10(size))
+        return f"({_fixed(value / 10.0**power, reach / 10.0**power)})e{power:+03d}"
+    return _fixed(value, reach)
+
+
+def _fixed(value: float, reach: float) -> str:
+    decimals = min(1 - math.floor(math.log10(reach)), 12)
+    shown = max(decimals, 0)
+    return f"{round(value, decimals) + 0.0:.{shown}f} ± {round(reach, decimals):.{shown}f}"
+
+
+def _angle(degrees: float) -> str:
+    if degrees >= 90.0:
+        return "the span is not determined: noise may have exchanged its last direction with the next"
+    return f"the span is within {degrees:.2g}° of the one without noise"
+
+
+def _reach(number: float, low: Any, high: Any) -> float:
+    return float(max(high - number, number - low))
+
+
+def _with_errors(
+    array: NDArray[Any], low: NDArray[Any], high: NDArray[Any], determined: NDArray[Any], zero_means: bool
+) -> list[list[str]]:
+    """Each number of a matrix as text."""
+
+    def cell(at: tuple[int, int]) -> str:
+        reach = _reach(array[at], low[at], high[at])
+        if not (determined[at] and math.isfinite(reach)):
+            return UNKNOWN
+        told = not zero_means or low[at] > 0.0 or high[at] < 0.0 or reach == 0.0
+        return ("" if told else NOT_TOLD) + with_error(float(array[at]), reach)
+
+    return [[cell((row, column)) for column in range(array.shape[1])] for row in range(array.shape[0])]
+
+
+def _grid(value: Kind, interval: Interval | None, name: str, lines: int) -> Grid:
+    """The numbers of a value, each with its error, under the names of its columns and beside those of its rows."""
+    array, along = value.array, directions(value)
+    matrix = array.reshape(len(array), math.prod(array.shape[1:]))
+    part = (slice(lines), slice(lines))
+    if interval is None:
+        cells = [[f"{number:.4g}" for number in row] for row in matrix[part]]
+    else:
+        zero_means = not isinstance(value, Mean | Scales | LinearModel)
+        low, high, determined = (
+            end.reshape(matrix.shape)[part] for end in (interval.low, interval.high, interval.determined)
+        )
+        cells = _with_errors(matrix[part], low, high, determined, zero_means)
+    return Grid(
+        cells=cells,
+        rows=_row_names(value, along[0])[:lines],
+        columns=_column_names(along, matrix.shape[1])[:lines] if array.ndim > 1 else None,
+        shape=(matrix.shape[0], matrix.shape[1]),
+        where=f"result.frame({name!r}), and the files that result.save writes",
+        faint=lambda cell: cell == UNKNOWN or cell.startswith(NOT_TOLD),
+        lines=lines,
+    )
+
+
+def _row_names(value: Kind, rows: Direction) -> list[str]:
+    """The names of the rows, each with its unit where values are in that unit."""
+    axes = value.axes
+    if axes is None or len(axes.labels) != len(rows.labels):
+        return list(map(str, rows.labels))
+    in_units = zip(axes.labels, axes.scale, axes.unit, strict=True)
+    return [f"{label} ({unit})" if unit and scale == 1.0 else label for label, scale, unit in in_units]
+
+
+def _column_names(along: tuple[Direction, ...], number: int) -> list[str]:
+    if len(along) != 2:
+        return [str(place) for place in range(1, number + 1)]
+    return [label if isinstance(label, str) else f"{along[1].name} {label}" for label in along[1].labels]
