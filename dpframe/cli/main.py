@@ -33,6 +33,7 @@ JSON = "print JSON"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; a user error is one line on standard error, never a traceback."""
+    streams.replace_closed()
     streams.accept_all_characters()
     try:
         return _run(_parser().parse_args(argv))

@@ -20,6 +20,16 @@ UNWRITABLE = (OSError, ValueError)
 """Raised for a stream that is full or closed."""
 
 
+def replace_closed() -> None:
+    """Where standard error is closed, put a stream in its place that refuses all text.
+
+    Libraries expect one (NumPy 2.0 takes ``sys.stderr.write`` when it is imported), and the next file that is opened,
+    such as a ledger, would get its descriptor.
+    """
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, encoding="utf-8")  # noqa: SIM115 -- open until the process ends
+
+
 def accept_all_characters() -> None:
     """Write what the encoding of a stream lacks, such as ε in ASCII, as an escape."""
     for stream in (sys.stdout, sys.stderr):

@@ -373,4 +373,5 @@ def _warn(text: str) -> None:
     try:
         warnings.warn(text, RuntimeWarning, stacklevel=3)
     except RuntimeWarning:
-        print(f"RuntimeWarning: {text}", file=sys.stderr)
+        with suppress(OSError, ValueError):  # standard error may be closed or full
+            print(f"RuntimeWarning: {text}", file=sys.stderr)
