@@ -42,7 +42,8 @@ class Explanation(Printable, Exportable):
         scenario: the assumed data; None where none was given.
         forecasts: the forecasts and bounds for the result of each step.
         columns: the forecasts for each column of a table, in its units; None where no number of rows was given.
-        plan: the plan that is explained.
+        plan: the plan that is explained, as it was declared.
+        dim: the number of coordinates that it is explained for; None where it is not known.
     """
 
     statement: Statement
@@ -50,6 +51,7 @@ class Explanation(Printable, Exportable):
     _forecasts: dict[str, tuple[Bound, ...]] = attrs.field(alias="forecasts", repr=False)
     columns: ColumnForecasts | None = attrs.field(default=None, repr=False)
     plan: Plan | None = attrs.field(default=None, repr=False, eq=False)
+    dim: int | None = attrs.field(default=None, repr=False, eq=False)
 
     @property
     def shareable(self) -> bool:
@@ -170,7 +172,7 @@ def explain(
         raise PlanError("say spectrum= or scenario=, not both: a scenario has its own spectrum.")
     if not isinstance(scenario, Scenario | None):
         raise PlanError(f"scenario must be a dp.Scenario; got {type(scenario).__name__}.")
-    content_hash, assumed = plan.content_hash, plan.scenario if scenario is None else scenario
+    declared, assumed = plan, plan.scenario if scenario is None else scenario
     known = dim if dim is not None else plan.rows.dim
     if spectrum is not None:
         values = Spectrum.of(spectrum)
@@ -186,8 +188,14 @@ def explain(
         oracles = _oracles(plan, assumed, simulations, reporter)
         forecasts = {step.name: _bounds(oracles, plan, step.name, assumed) for step in plan.steps}
         columns = None if rows is None else _columns(plan, rows, confidence, reporter)
-    stated = statement(plan, content_hash)
-    return Explanation(statement=stated, scenario=assumed, forecasts=forecasts, columns=columns, plan=plan)
+    return Explanation(
+        statement=statement(plan, declared.content_hash),
+        scenario=assumed,
+        forecasts=forecasts,
+        columns=columns,
+        plan=declared,
+        dim=known,
+    )
 
 
 def _columns(plan: Plan, rows: int, confidence: float, reporter: ProgressReporter) -> ColumnForecasts:

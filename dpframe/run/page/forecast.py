@@ -87,7 +87,7 @@ def _at(explanation: Explanation, epsilon: float, *, given: bool) -> Explanation
     try:
         return explain(
             attrs.evolve(plan, budget=attrs.evolve(plan.budget, epsilon=epsilon)),
-            dim=None,
+            dim=explanation.dim,
             spectrum=None,
             scenario=explanation.scenario,
             rows=None if columns is None else columns.rows,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 TITLE = "Report on a private release"
 LARGEST_EXPONENT = 20.0  # of factors that are written out
-COMPOSED = "The scale is ε over all runs as the ledger composes them, which is less than the sum of their ε."
+COMPOSED = "The scale is ε over all runs as the ledger composes them, which is at most the sum of their ε."
 NOT_RECORDED = "not recorded: the run had no ledger"
 
 

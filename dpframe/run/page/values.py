@@ -104,7 +104,10 @@ def section(result: Result, name: str) -> Section:
     else:
         found = attrs.evolve(found, number=number(value, interval))
     if interval is None and value.array.size:
-        remarks.append("The error of this value is not known: no law of its noise is stated.")
+        small = value.array.size <= LARGEST
+        remarks.append(
+            f"The error of this value is not {'known: no law of its noise is stated' if small else 'shown'}."
+        )
     if interval is not None and interval.angle_degrees is not None:
         remarks.append(f"At {100 * interval.confidence:g} % confidence, {angle(interval.angle_degrees)}.")
     if choice := result.choices.get(name):
@@ -191,7 +194,7 @@ def _loading_words(shape: tuple[int, ...], bars: Bars) -> str:
 
 TINTED = "A covariance, tinted by the correlations in it; the numbers are in the table."
 HEAT_MAP = (
-    "{} The stronger, the darker; negative cells are hatched. Cells below the noise are gray and dotted, and "
+    "{} The stronger, the fuller the tint; negative cells are hatched. Cells below the noise are gray and dotted, and "
     "marked ~: they are not told from zero."
 )
 

@@ -158,6 +158,17 @@ def test_a_guarantee_under_a_model_is_said_first(result: dp.Result) -> None:
     assert "No outcome" not in text
 
 
+def test_a_run_that_failed_says_so_and_shows_what_there_is(result: dp.Result) -> None:
+    kept = {name: record for name, record in result.records.items() if name != "components"}
+    partial = attrs.evolve(result, records=kept, failed={"components": f"not computed {HOSTILE}"}, warnings=(HOSTILE,))
+    page = partial.to_html()
+    assert DRAWN not in page
+    assert "Not complete" in words(page)
+    assert f"componentsnot computed {HOSTILE}" in words(page)  # a term and its description
+    assert f"Look at this first {HOSTILE}" in words(page)
+    assert "Table of mean_in_units" in page
+
+
 def test_a_page_that_cannot_be_drawn_has_the_report_as_text(
     result: dp.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
