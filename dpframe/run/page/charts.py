@@ -177,14 +177,14 @@ def heat_map(labels: Sequence[str], bars: Bars, label: str, tints: FloatArray | 
     numbers = count <= MOST_NUMBERS and tints is None
     cell_width, cell_height = (62.0, 46.0) if numbers else (26.0, 22.0)
     tints = bars.values if tints is None else tints
-    left, top = _margin(labels), 84.0
+    left, top, slant = _margin(labels), 84.0 if numbers else 112.0, 35 if numbers else 60
     parts = []
     for place, name in enumerate(labels):
         middle, short = (place + 0.5), cut(name, LONGEST_LABEL)
         full = element("title", name)
         parts.append(element("text", short, full, x=left - 10, y=top + cell_height * middle + 4, text_anchor="end"))
         x = left + cell_width * middle
-        parts.append(element("text", short, full, transform=f"translate({x:.1f} {top - 10:.0f}) rotate(-35)"))
+        parts.append(element("text", short, full, transform=f"translate({x:.1f} {top - 10:.0f}) rotate(-{slant})"))
     for row in range(count):
         for column in range(count):
             x, y = left + cell_width * column, top + cell_height * row

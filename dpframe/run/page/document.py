@@ -9,7 +9,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from dpframe.run.page.svg import Markup, shown
+from dpframe.run.page.svg import Markup, escaped, shown
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -52,7 +52,17 @@ def _template() -> Template:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_visible
     )
+    environment.filters["name"] = name
     return environment.from_string(_file("page.html"))
+
+
+def name(text: str) -> Markup:
+    """A name that may be broken into lines where its words end.
+
+    >>> name("hours_per<week")
+    'hours_<wbr>per&lt;week'
+    """
+    return Markup(escaped(text).replace("_", "_<wbr>"))
 
 
 def _visible(value: Any) -> Any:
