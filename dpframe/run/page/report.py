@@ -148,9 +148,10 @@ def _lead(release: Release) -> tuple[str, str]:
     other = "as without them" if statement.neighbors == "add-remove" else "as with any others in their place"
     apart = f", apart from a probability of at most {format_given(delta)}" if delta else ""
     exact = all(line.numerics != "floating" for line in statement.lines if line.is_release)
+    none = "No outcome of this release" if exact else "In exact arithmetic, no outcome of this release"
     return protected, (
-        f"{'No' if exact else 'In exact arithmetic, no'} outcome of this release is more than {factor} times (e to the power ε) as likely with that person's rows "
-        f"{other}, nor the other way around{apart}."
+        f"{none} is more than {factor} times (e to the power ε) as likely with that person's rows {other}, nor the other "
+        f"way around{apart}."
     )
 
 
