@@ -73,7 +73,7 @@ bench-long: $(READY)
 docs: $(READY)
 	$(BIN)/python $(INSTALL) -e '.[docs]'
 	$(BIN)/python -m docs.figures.make
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	$(BIN)/python -m docs.building
 
 experiments: $(READY)
 	$(BIN)/python $(INSTALL) -e '.[docs]'

@@ -1,0 +1,61 @@
+"""The tools that build the site: links, and formulas."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from docs.building import links, stage
+
+GOOD = '<h1 id="top">A</h1><a href="#top">1</a><a href="folder/b.html#x">2</a><a href="https://example.org/">3</a>'
+
+
+def site(folder: Path, page: str) -> Path:
+    (folder / "folder").mkdir()
+    (folder / "a.html").write_text(page)
+    (folder / "folder" / "b.html").write_text('<p id="x">B</p><a href="../a.html">back</a>')
+    (folder / "style.css").write_text("p { color: red }")
+    return folder
+
+
+def test_a_whole_site_has_no_problems(tmp_path: Path) -> None:
+    assert [] == links.problems(site(tmp_path, GOOD))
+
+
+@pytest.mark.parametrize(
+    ("planted", "problem"),
+    [
+        ('<a href="c.html">', "a.html: c.html leads nowhere"),
+        ('<img src="c.svg">', "a.html: c.svg leads nowhere"),
+        ('<a href="#y">', "a.html: #y has no such anchor"),
+        ('<a href="folder/b.html#y">', "a.html: folder/b.html#y has no such anchor"),
+        ('<script src="https://example.org/x.js">', "a.html: loads https://example.org/x.js from elsewhere"),
+        ('<link href="//example.org/x.css">', "a.html: loads //example.org/x.css from elsewhere"),
+    ],
+)
+def test_a_broken_link_is_found(tmp_path: Path, planted: str, problem: str) -> None:
+    assert [problem] == links.problems(site(tmp_path, GOOD + planted))
+
+
+def test_a_style_sheet_that_loads_a_font_from_elsewhere_is_found(tmp_path: Path) -> None:
+    site(tmp_path, GOOD)
+    (tmp_path / "style.css").write_text("@font-face { src: url(https://example.org/font.woff2) }")
+    assert ["style.css: loads url(https://example.org/font.woff2) from elsewhere"] == links.problems(tmp_path)
+
+
+def test_links_of_the_repository_become_links_of_the_site() -> None:
+    places = {"SECURITY.md": "project/security.md", "docs/how-to/a.md": "how-to/a.md", "docs/b.md": "b.md"}
+    text = "[x](../../SECURITY.md#threats), [y](../b.md), `[z](gone.md)`, [w](https://example.org/a.md)"
+    moved = "[x](../project/security.md#threats), [y](../b.md), `[z](gone.md)`, [w](https://example.org/a.md)"
+    assert moved == stage.relinked(text, "docs/how-to/a.md", places)
+    with pytest.raises(ValueError, match=re.escape("gone.md, which is no page of the site")):
+        stage.relinked("[z](gone.md)", "docs/b.md", places)
+
+
+def test_every_page_can_be_staged() -> None:
+    places = stage.pages()
+    for source in places:
+        if source.endswith(".md"):
+            stage.relinked((stage.ROOT / source).read_text(encoding="utf-8"), source, places)
