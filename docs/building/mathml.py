@@ -1,7 +1,7 @@
 """Formulas: an extension of Python-Markdown that turns LaTeX into MathML when the site is built.
 
-``$x$`` is a formula in a line, ``$$x$$`` and a fenced block ``math`` are displayed. Browsers draw MathML themselves, so a
-page needs no script for it, and code hosts that know these marks show the same formulas from the same pages.
+``$x$`` is a formula in a line, ``$$x$$`` and a fenced block ``math`` are displayed. Browsers draw MathML themselves, so
+a page needs no script for it, and code hosts that know these marks show the same formulas from the same pages.
 """
 
 from __future__ import annotations
