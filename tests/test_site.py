@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from math_core import LatexToMathML
 
-from docs.building import links, stage
+import dpframe as dp
+from docs.building import catalog, links, measured, stage
+from dpframe.discovery import CORE, OWN
 
 GOOD = '<h1 id="top">A</h1><a href="#top">1</a><a href="folder/b.html#x">2</a><a href="https://example.org/">3</a>'
 
@@ -80,3 +82,20 @@ def test_every_formula_can_be_drawn_here_and_on_a_code_host() -> None:
             # Markdown takes a backslash off such marks before a code host draws the formula; two begin a line.
             assert not re.search(r"\\[{}|,;!_*]", formula.replace(r"\\", "")), (page.name, formula)
     assert found > 1000
+
+
+def test_the_catalog_is_up_to_date() -> None:
+    assert catalog.page() == catalog.PAGE.read_text(encoding="utf-8"), "run python -m docs.building.catalog"
+
+
+def test_the_catalog_has_everything_that_the_project_provides() -> None:
+    text = catalog.PAGE.read_text(encoding="utf-8")
+    for info in dp.plugins():
+        if info.name in (CORE, *OWN):
+            for name in (what.rpartition(" ")[2] for what in info.provides):
+                assert f"\n### `{name}`\n" in text, name
+
+
+def test_figures_of_mechanisms_are_those_of_the_benchmarks() -> None:
+    text = measured.PAGE.read_text(encoding="utf-8")
+    assert measured.written(text) == text, "run python -m docs.building.measured"
