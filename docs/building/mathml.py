@@ -18,7 +18,7 @@ from math_core import LatexToMathML
 
 FENCE = re.compile(r"^```math\n(.*?)^```$", re.M | re.S)
 DISPLAYED = r"\$\$(.+?)\$\$"
-INLINE = r"(?<![\\$\w])\$(?![\s$])((?:[^$\\\n]|\\.|\n(?!\n))+?)(?<!\s)\$(?![\w$])"
+INLINE = r"(?<![\\$\w])\$(?![\s$])((?:[^$\\\n]|\\.|\n(?!\n))+?)(?<!\s)\$(?![\w$])([.,;:)]*)"
 
 
 CONVERTER = LatexToMathML(fancy_error=False, annotation=True)
@@ -35,17 +35,24 @@ def mathml(latex: str, display: str) -> str:
     return made
 
 
-class Formula(InlineProcessor):
-    """A formula within a paragraph."""
-
-    def __init__(self, pattern: str, md: Markdown, display: str) -> None:
-        super().__init__(pattern, md)
-        self.display = display
+class Displayed(InlineProcessor):
+    """A formula on lines of its own."""
 
     def handleMatch(  # type: ignore[override]  # noqa: N802
         self, m: re.Match[str], data: str
     ) -> tuple[Element | str, int, int]:
-        return self.md.htmlStash.store(mathml(m[1], self.display)), m.start(0), m.end(0)
+        return self.md.htmlStash.store(mathml(m[1], "block")), m.start(0), m.end(0)
+
+
+class Inline(InlineProcessor):
+    """A formula in a line, which is not separated from the punctuation after it."""
+
+    def handleMatch(  # type: ignore[override]  # noqa: N802
+        self, m: re.Match[str], data: str
+    ) -> tuple[Element | str, int, int]:
+        made = mathml(m[1], "inline")
+        kept = f'<span style="white-space: nowrap">{made}{m[2]}</span>' if m[2] else made
+        return self.md.htmlStash.store(kept), m.start(0), m.end(0)
 
 
 class Fences(Preprocessor):
@@ -61,8 +68,8 @@ class MathML(Extension):
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
         md.preprocessors.register(Fences(md), "math-fences", 28)
-        md.inlinePatterns.register(Formula(DISPLAYED, md, "block"), "math-displayed", 186)
-        md.inlinePatterns.register(Formula(INLINE, md, "inline"), "math-inline", 185)
+        md.inlinePatterns.register(Displayed(DISPLAYED, md), "math-displayed", 186)
+        md.inlinePatterns.register(Inline(INLINE, md), "math-inline", 185)
 
 
 def makeExtension(**options: Any) -> MathML:  # noqa: N802
