@@ -39,7 +39,7 @@ test-long: $(READY)
 
 # With QUICK=1 these two leave out what takes long and hardly depends on versions: pages, published figures, audits, the
 # search for a budget, tests of the kit, packages from wheel to removal, and rules about our own files.
-LEFT_OUT = $(if $(QUICK),test_docs.py test_shell_tutorial.py test_experiments.py auditing test_target.py test_kit.py \
+LEFT_OUT = $(if $(QUICK),test_docs.py test_site.py test_experiments.py auditing test_target.py test_kit.py \
   test_planted.py test_examples.py test_packages.py test_scaffold.py test_layers.py test_layout.py)
 
 # The lowest versions of libraries go with the lowest Python. Packages are not built there and style is not checked: the
@@ -73,7 +73,7 @@ bench-long: $(READY)
 docs: $(READY)
 	$(BIN)/python $(INSTALL) -e '.[docs]'
 	$(BIN)/python -m docs.figures.make
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	$(BIN)/python -m docs.building
 
 experiments: $(READY)
 	$(BIN)/python $(INSTALL) -e '.[docs]'
