@@ -196,6 +196,18 @@ class Plan:
         """What a run of this plan costs, as the accountant computes it."""
         return self.pricing.spent
 
+    def dp_events(self) -> Any:
+        """The releases of a run as one event of Google's dp_accounting, for accountants and tools that take those.
+
+        Compose it under that library's default relation, ADD_OR_REMOVE_ONE, whatever relation this plan has: the events
+        already contain the plan's, and REPLACE_ONE would count it twice. A loss that the library has no event for is an
+        UnsupportedDpEvent, which its accountants refuse; one that rests on a model of the data is a NonPrivateDpEvent.
+        The numerical slack of releases graded "floating" is not in it. Needs ``pip install 'dpframe[pld]'``.
+        """
+        from dpframe.accounting.dp_events import composed_event
+
+        return composed_event(self.pricing.all_losses)
+
     # -- use ----------------------------------------------------------------------------------------------------------
 
     def bind(self, dim: int) -> Plan:
