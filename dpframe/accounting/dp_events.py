@@ -57,19 +57,19 @@ def _event(events: Any, loss: PrivacyLoss) -> Any:
     match loss:
         case ModelBased():
             return events.NonPrivateDpEvent()
-        case Gaussian(mu=shift) if shift:
-            return events.GaussianDpEvent(_inverse(shift))
-        case Laplace(epsilon=shift) if shift:
-            return events.LaplaceDpEvent(_inverse(shift))
-        case Pure(epsilon=bound) | BoundedRange(epsilon=bound) | Approx(epsilon=bound, delta=0.0) if bound:
-            return events.DiscreteLaplaceDpEvent(bound, 1)
-        case ZCDP(rho=rho) if rho:
-            return events.ZCDpEvent(rho)
-        case Gaussian() | Laplace() | Pure() | BoundedRange() | Approx(delta=0.0) | ZCDP():
-            return events.NoOpDpEvent()
-    return next((_event(events, weaker) for weaker in loss.implies()), events.UnsupportedDpEvent())
+        case Gaussian(mu=cost):
+            made = events.GaussianDpEvent(_inverse(cost))
+        case Laplace(epsilon=cost):
+            made = events.LaplaceDpEvent(_inverse(cost))
+        case Pure(epsilon=cost) | BoundedRange(epsilon=cost) | Approx(epsilon=cost, delta=0.0):
+            made = events.DiscreteLaplaceDpEvent(cost, 1)
+        case ZCDP(rho=cost):
+            made = events.ZCDpEvent(cost)
+        case _:
+            return next((_event(events, weaker) for weaker in loss.implies()), events.UnsupportedDpEvent())
+    return made if cost else events.NoOpDpEvent()
 
 
 def _inverse(shift: float) -> float:
     """A noise multiplier of at most 1/shift, and at least the smallest float."""
-    return max(math.nextafter(1.0 / shift, 0.0), 5e-324)
+    return max(math.nextafter(1.0 / shift, 0.0), 5e-324) if shift else math.inf

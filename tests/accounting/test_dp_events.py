@@ -15,7 +15,7 @@ DELTA = 1e-6
 
 
 def plan(*steps: Any, neighbors: str = "replace", **options: Any) -> dp.Plan:
-    rows = dp.Rows(norm=1.0, neighbors=neighbors, dim=3)  # type: ignore[arg-type]
+    rows = dp.Rows(norm=1.0, neighbors=neighbors, dim=3)
     return dp.Plan(rows=rows, budget=dp.Budget(epsilon=1.0, delta=DELTA), steps=steps, **options)
 
 
