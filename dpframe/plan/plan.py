@@ -463,7 +463,7 @@ class Plan:
         Args:
             data: a two-dimensional array or memory map; a table of named columns (structured array, dictionary, pandas,
                 polars, Arrow, the path of a Parquet or CSV file); a query (`dp.query`, a DuckDB relation); a Dask array
-                or data frame; or an iterable of chunks.
+                or data frame; a Spark data frame; or an iterable of chunks.
             ledger: the ledger that is charged before anything is read: a `dp.Ledger`, its path or its URL. The plan is
                 then calibrated with the accountant of the data set.
             dataset: the name of the data set in the ledger.

@@ -21,6 +21,9 @@ import dpframe.plugin as dp
 LARGEST = 2.0**52
 """The largest scale of the noise, in lattice units: larger noise would leave the 64-bit integers of OpenDP."""
 
+EDGE = 2**62
+"""Totals beyond it, of more rows than can be, are clipped: OpenDP's integers have 64 bits."""
+
 
 @contextmanager
 def contributed() -> Iterator[None]:
@@ -95,8 +98,9 @@ class MeasuredMechanism(dp.Mechanism):
         """The part with OpenDP's noise, in its own shape."""
         (statistic,) = self.reads()
         exact = data.parts(statistic)[self.part]
+        inside = [max(-EDGE, min(EDGE, int(number))) for number in exact.ravel()]  # one person moves these no further
         with contributed():
-            noisy = self.measurement(self.scale(data.rows, level))(exact.ravel().tolist())
+            noisy = self.measurement(self.scale(data.rows, level))(inside)
         return np.array(noisy, dtype=np.int64).reshape(exact.shape)
 
 
