@@ -299,6 +299,23 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
                     found[name] = dump_interval(interval, self._error_bars.standard_error(name))
         return found
 
+    def to_registry(self, path: str | Path | None = None) -> str:
+        """An entry for the public registry of differential-privacy deployments, as YAML, also written to a new file.
+
+        What the plan, the accountant and the ledger know is filled in; search the text for ``TO BE FILLED IN`` for what
+        a person has to say. The registry names files by lowercase letters, digits and underscores: ``my_release.yaml``.
+
+        Args:
+            path: the path of a file that does not exist yet; by default none is written.
+        """
+        from dpframe.run.registry_entry import as_yaml, entry
+
+        text = as_yaml(entry(self)) + "\n"
+        if path is not None:
+            with Path(path).open("x", encoding="utf-8") as file:
+                file.write(text)
+        return text
+
     @classmethod
     def load(cls, path: str | Path) -> Result:
         """Read a result that :meth:`to_json` wrote; every field is checked, and DataError says which one is wrong.
