@@ -60,8 +60,8 @@ class OnePass:
     def mu(self) -> float:
         """The Gaussian level of all steps together when one row is replaced, without amplification.
 
-        A row enters one step, which it moves by at most 2β, against noise of deviation 2βα; later steps are functions of
-        that step's outcome and of other rows. So the whole run is as hard to tell apart as a shift by 1/α.
+        A row enters one step, which it moves by at most 2β, against noise of deviation 2βα; later steps are functions
+        of that step's outcome and of other rows. So the whole run is as hard to tell apart as a shift by 1/α.
         """
         return 1.0 / self.multiplier
 
