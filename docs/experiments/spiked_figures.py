@@ -32,8 +32,7 @@ def panels(name: str, found: Sequence[Sequence[Errors]]) -> None:
         one.set_yscale("log")
         one.yaxis.set_minor_formatter("")
         one.grid(True, axis="y")
-    word = "Σ̃ − Σ" if spiked.FIGURES[name][0].what == "covariance" else "ŨŨᵀ − UUᵀ"
-    axes[0, 0].set_ylabel(f"‖{word}‖")
+    axes[0, 0].set_ylabel(f"error of the {spiked.FIGURES[name][0].what}, Frobenius norm")
     handles = {label: handle for one in axes[0] for handle, label in zip(*one.get_legend_handles_labels(), strict=True)}
     figure.legend(
         handles.values(), handles.keys(), loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=4, fontsize=10
