@@ -114,7 +114,7 @@ class Spiked(dp.Mechanism):
         super().check_level(rows, level)
         if rows.dim is None:
             return
-        numbers = [*self.spikes, self.variance, *(() if rows.awaited else (1.0 + rows.length,))]
+        numbers = [*self._ends, self.variance, *(() if rows.awaited else (1.0 + rows.length,))]
         try:
             model, factor = self._model(rows.dim), math.sqrt(self.parts) / level
             numbers += [shift * factor for shift in (model.projector_shift, model.eigenvalue_shift)]
@@ -133,7 +133,7 @@ class Spiked(dp.Mechanism):
         return 1 + (self.wanted == "covariance") + len(self.private)
 
     @property
-    def spikes(self) -> tuple[float, float]:
+    def _ends(self) -> tuple[float, float]:
         """λ₁ and λ_r, the largest and the smallest spike."""
         return (self.spike[0], self.spike[-1]) if isinstance(self.spike, tuple) else (self.spike, self.spike)
 
@@ -147,7 +147,7 @@ class Spiked(dp.Mechanism):
     @property
     def _needed(self) -> str:
         """What the guarantee needs of the spikes."""
-        largest, smallest = self.spikes
+        largest, smallest = self._ends
         if "spike" in self.private:
             return (
                 f"no spike is above {largest:g}, the largest is not estimated too small and the smallest not too large"
@@ -196,8 +196,8 @@ class Spiked(dp.Mechanism):
             dim=dim,
             rows=self.n,
             rank=self.rank,
-            spike=self.spikes[1],
-            largest=self.spikes[0],
+            spike=self._ends[1],
+            largest=self._ends[0],
             variance=self.variance,
             constant=self.constant,
         )

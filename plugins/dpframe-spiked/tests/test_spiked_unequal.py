@@ -160,6 +160,13 @@ def test_several_spikes_in_plans_files_and_rates() -> None:
     assert not all(each.holds for each in setting.conditions(sub_gaussian=True))
 
 
+def test_comparisons_take_unequal_spikes() -> None:
+    scenario = dp.Scenario(model="spiked", dim=20, n=20_000, rank=2, spike=(300.0, 30.0), noise=1.0, shape="skewed")
+    rows, budget = dp.Rows(norm=60.0, neighbors="replace", dim=20), dp.Budget(epsilon=1.0, delta=1e-6)
+    found = dp.compare("subspace", k=2, rows=rows, budget=budget, scenario=scenario, accept=ACCEPT, draws=9)
+    assert {"spiked", "spiked-block"} <= {each.name for each in found.candidates}
+
+
 @pytest.mark.parametrize("spike", [(10.0, 300.0, 10.0), (), (300.0, 10.0, 0.0), (300.0, "10", 10.0), (300.0, math.inf)])
 def test_spikes_out_of_order_are_refused(spike: Any) -> None:
     says = "spike must be a finite number above 0, or several in descending order"
