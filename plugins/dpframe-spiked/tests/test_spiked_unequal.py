@@ -1,7 +1,7 @@
 """Unequal spikes: shifts against Corollary 1, what one number misses, estimates of both ends, and rounds of blocks.
 
-The shifts are measured, not tested statistically: with Corollary 1 they stay below 0.66 of what is allowed on every data
-set of these settings.
+The shifts are measured, not tested statistically: with Corollary 1 they stay below 0.66 of what is allowed on every
+data set of these settings.
 """
 
 from __future__ import annotations
