@@ -17,7 +17,7 @@ help:
 	@echo "make bench        speed and utility, side by side with peers"
 	@echo "make bench-long   large data: streams, a large dimension, growth; gigabytes and many minutes"
 	@echo "make docs         the documentation as a site, in build/docs"
-	@echo "make experiments  what the results pages show, run again"
+	@echo "make experiments  what the results pages show, run again; FIGURE=004-5 for one figure"
 	@echo "make dist         wheels and source distributions of all packages, in dist"
 	@echo "make clean        remove the environments"
 
@@ -77,7 +77,7 @@ docs: $(READY)
 
 experiments: $(READY)
 	$(BIN)/python $(INSTALL) -e '.[docs]'
-	$(BIN)/python -m docs.experiments
+	$(BIN)/python -m docs.experiments $(FIGURE)
 
 # Each wheel is built from its source distribution: what is missing there fails here, and nothing points to this folder.
 dist: $(READY)
