@@ -38,9 +38,9 @@ test-long: $(READY)
 	$(BIN)/$(PYTEST) -m long
 
 # With QUICK=1 these two leave out what takes long and hardly depends on versions: pages, published figures, audits, the
-# search for a budget, tests of the kit, packages from wheel to removal, and rules about our own files.
+# search for a budget, tests of the kit, packages from wheel to removal, pages in a browser, and rules about our own files.
 LEFT_OUT = $(if $(QUICK),test_docs.py test_site.py test_experiments.py auditing test_target.py test_kit.py \
-  test_planted.py test_examples.py test_packages.py test_scaffold.py test_layers.py test_layout.py)
+  test_planted.py test_examples.py test_packages.py test_scaffold.py test_layers.py test_layout.py test_browser.py)
 
 # The lowest versions of libraries go with the lowest Python. Packages are not built there and style is not checked: the
 # tools for that are new.

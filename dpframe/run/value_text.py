@@ -43,21 +43,27 @@ def value_section(record: Record, interval: Interval | None, lines: int = LINES)
     if not value.array.size:
         parts.append(Text("  empty"))
     elif value.array.ndim:
-        parts.append(_grid(value, interval, record.name, lines))
+        parts.append(grid(value, interval, record.name, lines))
     else:
-        parts.append(Text(_number(value, interval)))
+        parts.append(Text(f"  {number(value, interval)}"))
     if interval is not None and interval.angle_degrees is not None:
-        parts.append(Text(f"  {_angle(interval.angle_degrees)}"))
+        parts.append(Text(f"  {angle(interval.angle_degrees)}"))
     return [*parts, Text()]
 
 
-def _number(value: Kind, interval: Interval | None) -> str:
-    number = value.array.item()
+def number(value: Kind, interval: Interval | None) -> str:
+    """A single number with its error.
+
+    Args:
+        value: the value, of no dimension.
+        interval: its interval; None where it is not known.
+    """
+    found = value.array.item()
     if interval is None:
-        return f"  {number:.6g}"
-    if not (interval.determined and math.isfinite(reach := _reach(number, interval.low, interval.high))):
-        return f"  {number:.6g}, its error not determined"
-    return f"  {with_error(number, reach)}"
+        return f"{found:.6g}"
+    if not (interval.determined and math.isfinite(reach := _reach(found, interval.low, interval.high))):
+        return f"{found:.6g}, its error not determined"
+    return with_error(found, reach)
 
 
 def with_error(value: float, reach: float) -> str:
@@ -83,7 +89,12 @@ def _fixed(value: float, reach: float) -> str:
     return f"{round(value, decimals) + 0.0:.{shown}f} ± {round(reach, decimals):.{shown}f}"
 
 
-def _angle(degrees: float) -> str:
+def angle(degrees: float) -> str:
+    """How far a span may be off, in words.
+
+    Args:
+        degrees: the largest angle to the span without noise.
+    """
     if degrees >= 90.0:
         return "the span is not determined: noise may have exchanged its last direction with the next"
     return f"the span is within {degrees:.2g}° of the one without noise"
@@ -108,8 +119,15 @@ def _with_errors(
     return [[cell((row, column)) for column in range(array.shape[1])] for row in range(array.shape[0])]
 
 
-def _grid(value: Kind, interval: Interval | None, name: str, lines: int) -> Grid:
-    """The numbers of a value, each with its error, under the names of its columns and beside those of its rows."""
+def grid(value: Kind, interval: Interval | None, name: str, lines: int) -> Grid:
+    """The numbers of a value, each with its error, under the names of its columns and beside those of its rows.
+
+    Args:
+        value: the value, of at least one number and one dimension.
+        interval: its interval; None where it is not known.
+        name: the name of the step.
+        lines: the most rows, and columns.
+    """
     array, along = value.array, directions(value)
     matrix = array.reshape(len(array), math.prod(array.shape[1:]))
     part = (slice(lines), slice(lines))
