@@ -93,6 +93,8 @@ class Mechanism(ABC):
     """The smallest level for one row per person; below it, the noise would exceed the range of the exact sampler."""
     draws_depend_on_data: ClassVar[bool] = False
     """Whether the number of draws or the control flow may depend on the data, as in rejection sampling."""
+    law_unknown: ClassVar[str] = ""
+    """Why `law` may be None, in a sentence for reports, such as what the error depends on that is not released."""
 
     def reads(self) -> tuple[Statistic, ...]:
         """The statistics this mechanism needs; the second moment by default.

@@ -57,12 +57,21 @@ class Grid:
             return
         rows = min(LEADING, len(self.cells))
         yield from self._lines(panels[0], rows, room)
+        yield Text(INDENT + self.left_out(rows, len(panels[0])))
+
+    def left_out(self, rows: int, columns: int) -> str:
+        """A line that says which part is shown, and where all of it is.
+
+        Args:
+            rows: the number of rows that are shown.
+            columns: the number of columns that are shown.
+        """
         parts = [
             f"the first {part} of {whole} {what}"
-            for part, whole, what in ((rows, self.shape[0], "rows"), (len(panels[0]), self.shape[1], "columns"))
+            for part, whole, what in ((rows, self.shape[0], "rows"), (columns, self.shape[1], "columns"))
             if part < whole
         ]
-        yield Text(f"{INDENT}… {' and '.join(parts)}; all of it: {self.where}")
+        return f"… {' and '.join(parts)}; all of it: {self.where}"
 
     def _panels(self, room: int) -> Iterator[range]:
         """The columns that are shown beside each other."""

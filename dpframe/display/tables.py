@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -19,17 +20,22 @@ def heading(text: str) -> RenderableType:
     return Text(text, style="bold")
 
 
-def pairs(labeled: dict[str, str]) -> RenderableType:
+class pairs:  # noqa: N801 - a renderable that reads like a function
     """Labels on the left, texts on the right."""
-    from rich.table import Table
-    from rich.text import Text
 
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="cyan", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for label, text in labeled.items():
-        grid.add_row(Text("  " + label), Text(text))
-    return grid
+    def __init__(self, labeled: Mapping[str, str]) -> None:
+        self.labeled = labeled
+
+    def __rich_console__(self, console: Console, options: Any) -> Any:
+        from rich.table import Table
+        from rich.text import Text
+
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(style="cyan", no_wrap=True)
+        grid.add_column(overflow="fold")
+        for label, text in self.labeled.items():
+            grid.add_row(Text("  " + label), Text(text))
+        yield grid
 
 
 def sentence(caveat: str) -> str:
@@ -56,8 +62,8 @@ class table:  # noqa: N801 - a renderable that reads like a function
             return
         wide = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0) if widths else (0, 1), show_edge=not widths)
         for label in self.rows[0]:
-            right = label.startswith("ε")
-            wide.add_column(label, overflow="fold", justify="right" if right else "left", width=widths.get(label))
+            justify: Literal["left", "right"] = "right" if is_number(label) else "left"
+            wide.add_column(label, overflow="fold", justify=justify, width=widths.get(label))
         for row in self.rows:
             wide.add_row(*map(Text, row.values()))
         yield wide
@@ -78,6 +84,11 @@ class table:  # noqa: N801 - a renderable that reads like a function
         return None
 
 
+def is_number(label: str) -> bool:
+    """Whether the cells under a label are numbers, which are aligned on the right."""
+    return label.startswith("ε")
+
+
 def _words(label: str, lines: list[str]) -> list[str]:
     """What a column must not break: the words of its cells and of its label, and a label such as "ε alone" itself."""
-    return [*([label] if label.startswith("ε") else label.split()), *(word for line in lines for word in line.split())]
+    return [*([label] if is_number(label) else label.split()), *(word for line in lines for word in line.split())]

@@ -196,6 +196,12 @@ class Plan:
         """What a run of this plan costs, as the accountant computes it."""
         return self.pricing.spent
 
+    def _repr_html_(self) -> str:
+        from dpframe.display.notebook import html_of
+        from dpframe.run.plan_text import render_plan
+
+        return html_of(render_plan(self))
+
     # -- use ----------------------------------------------------------------------------------------------------------
 
     def bind(self, dim: int) -> Plan:

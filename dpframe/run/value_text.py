@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpframe.display.grid import LINES, Grid
 from dpframe.display.tables import heading
 from dpframe.intervals.interval import Interval
-from dpframe.kinds import Kind, LinearModel, Mean, Scales
+from dpframe.kinds import Covariance, Kind, LinearModel, Mean, Scales, SymmetricMatrix
 from dpframe.run.labeled import Direction, directions
 
 if TYPE_CHECKING:
@@ -25,16 +25,19 @@ LEGEND = (
     f"± and angles hold at {{confidence:g}} % confidence, each for itself; {NOT_TOLD} marks what is not told from zero "
     f"and {UNKNOWN} what is not determined. More: result.interval(name)."
 )
+REDRAWN = "± is approximate: from releases that were drawn again as if what was released were the truth"
 
 
-def value_section(record: Record, interval: Interval | None, lines: int = LINES) -> list[RenderableType]:
+def value_section(record: Record, interval: Interval | None, why: str = "", lines: int = LINES) -> list[RenderableType]:
     """The value of a step under its heading.
 
     Args:
         record: the value.
         interval: its interval; None where it is not known.
+        why: why there is no interval; "" where there is one.
         lines: the most lines; a larger value is shown in part.
     """
+    from rich.padding import Padding
     from rich.text import Text
 
     value = record.value
@@ -46,9 +49,19 @@ def value_section(record: Record, interval: Interval | None, lines: int = LINES)
         parts.append(_grid(value, interval, record.name, lines))
     else:
         parts.append(Text(_number(value, interval)))
-    if interval is not None and interval.angle_degrees is not None:
-        parts.append(Text(f"  {_angle(interval.angle_degrees)}"))
+    parts += [Padding(Text(line), (0, 0, 0, 2)) for line in _remarks(interval, why)]
     return [*parts, Text()]
+
+
+def _remarks(interval: Interval | None, why: str) -> list[str]:
+    """What is said about the error of a value below it."""
+    if interval is None:
+        return [why] if why else []
+    if interval.angle_degrees is not None:
+        return [_angle(interval.angle_degrees)]
+    if not interval.determined.any():
+        return [interval.method]  # what else is known
+    return [REDRAWN] if interval.approximate else []
 
 
 def _number(value: Kind, interval: Interval | None) -> str:
@@ -96,12 +109,12 @@ def _reach(number: float, low: Any, high: Any) -> float:
 def _with_errors(
     array: NDArray[Any], low: NDArray[Any], high: NDArray[Any], determined: NDArray[Any], zero_means: bool
 ) -> list[list[str]]:
-    """Each number of a matrix as text."""
+    """Each number of a matrix as text; one that is not determined is shown only where it stands alone in its row."""
 
     def cell(at: tuple[int, int]) -> str:
         reach = _reach(array[at], low[at], high[at])
         if not (determined[at] and math.isfinite(reach)):
-            return UNKNOWN
+            return UNKNOWN if array.shape[1] > 1 else f"{array[at]:.4g}, {UNKNOWN}"
         told = not zero_means or low[at] > 0.0 or high[at] < 0.0 or reach == 0.0
         return ("" if told else NOT_TOLD) + with_error(float(array[at]), reach)
 
@@ -127,7 +140,7 @@ def _grid(value: Kind, interval: Interval | None, name: str, lines: int) -> Grid
         columns=_column_names(along, matrix.shape[1])[:lines] if array.ndim > 1 else None,
         shape=(matrix.shape[0], matrix.shape[1]),
         where=f"result.frame({name!r}), and the files that result.save writes",
-        faint=lambda cell: cell == UNKNOWN or cell.startswith(NOT_TOLD),
+        faint=lambda cell: cell.endswith(UNKNOWN) or cell.startswith(NOT_TOLD),
         lines=lines,
     )
 
@@ -135,7 +148,8 @@ def _grid(value: Kind, interval: Interval | None, name: str, lines: int) -> Grid
 def _row_names(value: Kind, rows: Direction) -> list[str]:
     """The names of the rows, each with its unit where values are in that unit."""
     axes = value.axes
-    if axes is None or len(axes.labels) != len(rows.labels):
+    without = isinstance(value, SymmetricMatrix) and not isinstance(value, Covariance)  # such as a correlation
+    if axes is None or len(axes.labels) != len(rows.labels) or without:
         return list(map(str, rows.labels))
     in_units = zip(axes.labels, axes.scale, axes.unit, strict=True)
     return [f"{label} ({unit})" if unit and scale == 1.0 else label for label, scale, unit in in_units]

@@ -49,14 +49,17 @@ def test_a_report_says_what_is_not_determined() -> None:
     assert "n.d." in text[text.index("covariance: a covariance matrix") :]
 
 
-def test_a_value_without_a_law_is_shown_without_error() -> None:
+def test_a_value_without_a_law_says_so() -> None:
     rows = dp.Rows(norm=1.0, neighbors="replace")
     plan = dp.Plan(rows=rows, budget=dp.Budget(epsilon=1.0), steps=[dp.release("direction", "bingham")])
     data = np.random.default_rng(0).normal(size=(50, 3))
     result = plan.run(data, insecure_seed=1)
     assert "±" not in str(result)
+    reason = "how far a direction is off depends on the gap between eigenvalues, which 'bingham' does not release."
+    assert f"its error is not known: {reason}" in " ".join(str(result).split())
     assert "intervals" not in result.to_dict()
-    with pytest.raises(dp.PlanError, match="the error of 'direction' is not known: 'bingham' does not say how"):
+    assert {"direction": f"its error is not known: {reason}"} == result.to_dict()["without_interval"]
+    with pytest.raises(dp.PlanError, match="the error of 'direction' is not known: how far a direction is off"):
         result.interval("direction")
 
 
