@@ -26,6 +26,8 @@ from dpframe.spec.budget import Budget
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from dpframe.plots import MatrixDisplay, PointsDisplay, ScreeDisplay
+
 FORMAT = 1
 
 
@@ -210,6 +212,23 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
         value = self.record(name).value
         interval = None if wide else self.known_interval(name, confidence)
         return framed(name, value, interval, library, matrix=wide)
+
+    def plot(
+        self, name: str, *, ax: Any = None, confidence: float = CONFIDENCE
+    ) -> MatrixDisplay | PointsDisplay | ScreeDisplay:
+        """Draw the value of a step with matplotlib, with its error bars; cells within noise of zero are hatched.
+
+        A matrix is a field of shaded cells, eigenvalues a scree plot, means, slopes and loadings are points. The figure
+        is `figure_` of the display that is returned. Needs ``pip install 'dpframe[plots]'``.
+
+        Args:
+            name: the name of the step.
+            ax: the axes to draw on; None for a new figure.
+            confidence: of the error bars.
+        """
+        from dpframe.plots.of_result import display_of
+
+        return display_of(self, name, confidence).plot(ax)
 
     def save(self, directory: str | Path) -> None:
         """Write the report, the result, its arrays, the plan, and a CSV file for each value into a directory.

@@ -136,8 +136,8 @@ def _grid(value: Kind, interval: Interval | None, name: str, lines: int) -> Grid
         cells = _with_errors(matrix[part], low, high, determined, zero_means)
     return Grid(
         cells=cells,
-        rows=_row_names(value, along[0])[:lines],
-        columns=_column_names(along, matrix.shape[1])[:lines] if array.ndim > 1 else None,
+        rows=row_names(value, along[0])[:lines],
+        columns=column_names(along, matrix.shape[1])[:lines] if array.ndim > 1 else None,
         shape=(matrix.shape[0], matrix.shape[1]),
         where=f"result.frame({name!r}), and the files that result.save writes",
         faint=lambda cell: cell.endswith(UNKNOWN) or cell.startswith(NOT_TOLD),
@@ -145,8 +145,13 @@ def _grid(value: Kind, interval: Interval | None, name: str, lines: int) -> Grid
     )
 
 
-def _row_names(value: Kind, rows: Direction) -> list[str]:
-    """The names of the rows, each with its unit where values are in that unit."""
+def row_names(value: Kind, rows: Direction) -> list[str]:
+    """The names of the rows, each with its unit where values are in that unit.
+
+    Args:
+        value: the value.
+        rows: its first direction.
+    """
     axes = value.axes
     without = isinstance(value, SymmetricMatrix) and not isinstance(value, Covariance)  # such as a correlation
     if axes is None or len(axes.labels) != len(rows.labels) or without:
@@ -155,7 +160,13 @@ def _row_names(value: Kind, rows: Direction) -> list[str]:
     return [f"{label} ({unit})" if unit and scale == 1.0 else label for label, scale, unit in in_units]
 
 
-def _column_names(along: tuple[Direction, ...], number: int) -> list[str]:
+def column_names(along: tuple[Direction, ...], number: int) -> list[str]:
+    """The names of the columns, or numbers where an array has more directions than a matrix.
+
+    Args:
+        along: the directions of the array.
+        number: the number of columns.
+    """
     if len(along) != 2:
         return [str(place) for place in range(1, number + 1)]
     return [label if isinstance(label, str) else f"{along[1].name} {label}" for label in along[1].labels]
