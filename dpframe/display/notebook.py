@@ -23,11 +23,11 @@ STYLE = """<style>
 div.dpframe { max-width: 100%; overflow-x: auto; }
 div.dpframe p { margin: 0.5em 0; max-width: 60em; text-align: left; }
 div.dpframe table { border-collapse: collapse; margin: 0.2em 0 1em 0; color: inherit; }
-div.dpframe th, div.dpframe td { border: 0; padding: 0.15em 1.2em 0.15em 0.3em; text-align: left; vertical-align: top;
-  white-space: normal; max-width: 36em; }
+div.dpframe th, div.dpframe td { border: 0; padding: 0.15em 1.2em 0.15em 0.3em; text-align: left !important;
+  vertical-align: top; white-space: normal; max-width: 36em; }
 div.dpframe thead th { border-bottom: 1px solid currentColor; vertical-align: bottom; }
 div.dpframe tbody th { font-weight: 600; white-space: nowrap; }
-div.dpframe .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+div.dpframe .number { text-align: right !important; white-space: nowrap; font-variant-numeric: tabular-nums; }
 div.dpframe .faint { font-style: italic; opacity: 0.7; }
 </style>"""
 

@@ -27,7 +27,7 @@ def pyplot() -> Any:
     return plt
 
 
-@attrs.define(kw_only=True, eq=False, slots=False)
+@attrs.define(kw_only=True, eq=False, repr=False, slots=False)
 class Display:
     """What a figure shows.
 
@@ -42,8 +42,11 @@ class Display:
 
     title: str
     note: str = ""
-    figure_: Any = attrs.field(default=None, init=False, repr=False)
-    ax_: Any = attrs.field(default=None, init=False, repr=False)
+    figure_: Any = attrs.field(default=None, init=False)
+    ax_: Any = attrs.field(default=None, init=False)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.title!r}>"
 
     def _on(self, ax: Any, width: float, height: float) -> Any:
         """The axes to draw on: those that are given, or those of a new figure of this size in inches."""

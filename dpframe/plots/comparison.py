@@ -17,7 +17,7 @@ WIDE = 5.0  # the ratio of errors from which a scale is logarithmic
 KEY = "dot: simulated median; bar: its 99 % confidence interval; stroke: 95 % of releases stay within"
 
 
-@attrs.define(kw_only=True, eq=False, slots=False)
+@attrs.define(kw_only=True, eq=False, repr=False, slots=False)
 class ComparisonDisplay(Display):
     """The median error of each mechanism, with its interval, and the error that 95 percent of releases stay within.
 
@@ -74,7 +74,7 @@ class ComparisonDisplay(Display):
         return self
 
 
-@attrs.define(kw_only=True, eq=False, slots=False)
+@attrs.define(kw_only=True, eq=False, repr=False, slots=False)
 class EpsilonsDisplay(Display):
     """The median error of each mechanism against epsilon.
 

@@ -17,7 +17,7 @@ WITH_ERRORS, WITH_NUMBERS, WITH_SIGNS = 8, 16, 60  # columns up to which cells h
 PLAIN: dict[str, Any] = {"facecolor": "#f0f0f0", "edgecolor": "#bdbdbd", "linewidth": 0.0}
 
 
-@attrs.define(kw_only=True, eq=False, slots=False)
+@attrs.define(kw_only=True, eq=False, repr=False, slots=False)
 class MatrixDisplay(Display):
     """A matrix, each cell shaded by its value.
 

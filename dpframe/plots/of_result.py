@@ -103,6 +103,8 @@ class _Value:
         if not isinstance(self.value, SymmetricMatrix | AugmentedMoment) or (np.diag(array) <= 0.0).any():
             return {"shaded_by": "value"}
         deviations = np.sqrt(np.diag(array))
+        if (deviations == 1.0).all():
+            return {"shaded_by": "value"}
         correlations = np.clip(array / np.outer(deviations, deviations), -1.0, 1.0)
         return {"shades": correlations, "shaded_by": "value, divided by roots of the diagonal"}
 

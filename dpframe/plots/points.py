@@ -13,7 +13,7 @@ from dpframe.lattice import FloatArray
 from dpframe.plots.canvas import BETWEEN, COLORS, FAINT, MARKERS, Display, folded, many
 
 
-@attrs.define(kw_only=True, eq=False, slots=False)
+@attrs.define(kw_only=True, eq=False, repr=False, slots=False)
 class PointsDisplay(Display):
     """A row for each name, with a point and its error bar for each series.
 

@@ -12,7 +12,7 @@ from dpframe.lattice import FloatArray
 from dpframe.plots.canvas import FAINT, INK, Display, folded, many
 
 
-@attrs.define(kw_only=True, eq=False, slots=False)
+@attrs.define(kw_only=True, eq=False, repr=False, slots=False)
 class ScreeDisplay(Display):
     """Numbers in order, each with its error bar; one that is not told from zero has a hollow marker.
 

@@ -218,3 +218,7 @@ def test_a_figure_without_matplotlib_says_what_to_install(monkeypatch: pytest.Mo
 def test_matplotlib_is_loaded_for_figures_only() -> None:
     code = "import sys, dpframe, dpframe.plots; sys.exit('matplotlib' in sys.modules)"
     assert 0 == subprocess.run([sys.executable, "-c", code], check=False).returncode
+
+
+def test_the_repr_of_a_display_is_short() -> None:
+    assert "<PointsDisplay of 'NOT PRIVATE: mean: a mean'>" == repr(run().plot("mean"))
