@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpframe.lattice import FloatArray
 from dpframe.plots.canvas import Display, folded, many, pyplot
-from dpframe.run.value_text import with_error
+from dpframe.run.value_text import with_interval
 
 WITH_ERRORS, WITH_NUMBERS, WITH_SIGNS = 8, 16, 60  # columns up to which cells hold these
 PLAIN: dict[str, Any] = {"facecolor": "#f0f0f0", "edgecolor": "#bdbdbd", "linewidth": 0.0}
@@ -28,7 +28,8 @@ class MatrixDisplay(Display):
         values: the matrix.
         rows: the names of the rows.
         columns: the names of the columns.
-        reach: how far off each value may be; None where nothing is known.
+        low: the lower ends of the intervals; None where nothing is known.
+        high: the upper ends.
         told: where a value is told from zero.
         determined: where anything is known about a value.
         shades: numbers that the cells are shaded by; the values by default.
@@ -38,7 +39,8 @@ class MatrixDisplay(Display):
     values: FloatArray
     rows: Sequence[str]
     columns: Sequence[str]
-    reach: FloatArray | None = None
+    low: FloatArray | None = None
+    high: FloatArray | None = None
     told: NDArray[Any] = attrs.field()
     determined: NDArray[Any] = attrs.field()
     shades: FloatArray = attrs.field()
@@ -124,7 +126,8 @@ class MatrixDisplay(Display):
         value, width = float(self.values[place]), self.values.shape[1]
         if width > WITH_NUMBERS:
             return ("+" if value > 0 else "−") if self.told[place] else ""
-        if self.reach is None:
+        if self.low is None or self.high is None:
             return f"{value:.2g}".replace("-", "−")
-        number, _, error = with_error(value, float(self.reach[place])).replace("-", "−").partition(" ± ")
-        return f"{number}\n± {error}" if error and width <= WITH_ERRORS else number
+        words = with_interval(value, float(self.low[place]), float(self.high[place])).replace("-", "−")
+        number, *error = words.split(" ", 1)
+        return "\n".join([number, *error]) if width <= WITH_ERRORS else number

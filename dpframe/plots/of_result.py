@@ -83,16 +83,8 @@ class _Value:
         return np.reshape(numbers, (len(self.value.array), -1))
 
     def matrix(self, common: dict[str, Any]) -> MatrixDisplay:
-        known: dict[str, Any] = {}
-        array = self._flat(self.value.array)
-        if self.interval is not None:
-            low, high = self._flat(self.interval.low), self._flat(self.interval.high)
-            known = {
-                "reach": np.maximum(high - array, array - low),
-                "told": self._flat(self.told),
-                "determined": self._flat(self.interval.determined),
-            }
-        along = directions(self.value)
+        along, array = directions(self.value), self._flat(self.value.array)
+        known = {name: self._flat(each) for name, each in {**self._known, "told": self.told}.items()}
         rows, columns = row_names(self.value, along[0]), column_names(along, array.shape[1])
         if array.shape[1] > WITH_ERRORS:
             columns = [name.removeprefix("column ") for name in columns]

@@ -22,8 +22,8 @@ NOT_TOLD, UNKNOWN = "~", "n.d."
 FEWEST, MOST = 1e-4, 1e7  # numbers between these are written without an exponent
 
 LEGEND = (
-    f"± and angles hold at {{confidence:g}} % confidence, each for itself; {NOT_TOLD} marks what is not told from zero "
-    f"and {UNKNOWN} what is not determined. More: result.interval(name)."
+    f"± and angles hold at {{confidence:g}} % confidence, each for itself, and so does [from, to]; {NOT_TOLD} marks "
+    f"what is not told from zero and {UNKNOWN} what is not determined. More: result.interval(name)."
 )
 REDRAWN = "± is approximate: from releases that were drawn again as if what was released were the truth"
 
@@ -68,9 +68,9 @@ def _number(value: Kind, interval: Interval | None) -> str:
     number = value.array.item()
     if interval is None:
         return f"  {number:.6g}"
-    if not (interval.determined and math.isfinite(reach := _reach(number, interval.low, interval.high))):
+    if not (interval.determined and math.isfinite(_reach(number, interval.low, interval.high))):
         return f"  {number:.6g}, its error not determined"
-    return f"  {with_error(number, reach)}"
+    return f"  {with_interval(number, float(interval.low), float(interval.high))}"
 
 
 def with_error(value: float, reach: float) -> str:
@@ -88,6 +88,21 @@ def with_error(value: float, reach: float) -> str:
         power = math.floor(math.log10(size))
         return f"({_fixed(value / 10.0**power, reach / 10.0**power)})e{power:+03d}"
     return _fixed(value, reach)
+
+
+def with_interval(value: float, low: float, high: float) -> str:
+    """A number and how far off it may be; where that would seem to reach zero but does not, the ends of its interval.
+
+    >>> with_interval(0.3, 0.2, 0.35), with_interval(0.028, 0.0021, 0.118), with_interval(0.028, -0.02, 0.118)
+    ('0.30 ± 0.10', '0.028 [0.002, 0.118]', '0.028 ± 0.090')
+    """
+    reach = max(high - value, value - low)
+    if reach < abs(value) or not (low > 0.0 or high < 0.0):
+        return with_error(value, reach)
+    decimals = max(1 - math.floor(math.log10((high - low) / 2)), 0)
+    if decimals > 6 or reach >= MOST:
+        return f"{value:.2g} [{low:.2g}, {high:.2g}]"
+    return f"{value:.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
 
 
 def _fixed(value: float, reach: float) -> str:
@@ -116,7 +131,7 @@ def _with_errors(
         if not (determined[at] and math.isfinite(reach)):
             return UNKNOWN if array.shape[1] > 1 else f"{array[at]:.4g}, {UNKNOWN}"
         told = not zero_means or low[at] > 0.0 or high[at] < 0.0 or reach == 0.0
-        return ("" if told else NOT_TOLD) + with_error(float(array[at]), reach)
+        return ("" if told else NOT_TOLD) + with_interval(float(array[at]), float(low[at]), float(high[at]))
 
     return [[cell((row, column)) for column in range(array.shape[1])] for row in range(array.shape[0])]
 

@@ -13,7 +13,7 @@ import pytest
 
 import dpframe.plugin as dp
 from dpframe.plots import ComparisonDisplay, EpsilonsDisplay, MatrixDisplay, PointsDisplay, ScreeDisplay
-from dpframe.run.value_text import with_error
+from dpframe.run.value_text import with_interval
 from tests.support.everything import plans, released
 from tests.support.released import run
 
@@ -104,8 +104,9 @@ def test_cells_hold_their_numbers_and_errors() -> None:
     result = released(EVERY)
     drawn, found = result.plot("correlation"), result.interval("correlation")
     texts = {text.get_text().replace("−", "-") for text in drawn.ax_.texts}
-    reach = max(found.high[0, 1] - result["correlation"][0, 1], result["correlation"][0, 1] - found.low[0, 1])
-    assert with_error(result["correlation"][0, 1], reach).replace(" ± ", "\n± ") in texts
+    for place in ((0, 1), (0, 2), (1, 2)):
+        words = with_interval(*(float(each[place]) for each in (result["correlation"], found.low, found.high)))
+        assert words.replace(" ", "\n", 1) in texts
     assert ["age", "income", "ward=north", "ward=south"] == [each.get_text() for each in drawn.ax_.get_xticklabels()]
     assert "not told from zero" in [each.get_text() for each in drawn.ax_.get_legend().get_texts()]
 

@@ -17,8 +17,8 @@ from dpframe import kinds, registry
 from dpframe.run.value_text import REDRAWN
 from tests.support.everything import plans, released
 
-NUMBER = r"[\d.]+"
-WITH_ERROR = re.compile(rf"{NUMBER} ± {NUMBER}")
+NUMBER = r"-?[\d.]+(?:e[-+]\d+)?"
+WITH_ERROR = re.compile(rf"{NUMBER} (?:± {NUMBER}|\[{NUMBER}, {NUMBER}\])")
 
 
 def expected(result: dp.Result, step: str) -> tuple[int, str]:

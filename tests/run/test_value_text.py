@@ -12,7 +12,7 @@ from rich.console import Group
 import dpframe.plugin as dp
 from dpframe.display.printable import plain_text
 from dpframe.run.result import Record
-from dpframe.run.value_text import value_section, with_error
+from dpframe.run.value_text import value_section, with_error, with_interval
 from tests.support.released import ROWS, STEPS, run, table
 
 
@@ -109,3 +109,17 @@ def test_kinds_of_third_parties_are_shown() -> None:
     assert ["cube: a cube, 2 × 3 × 2", *expected] == shown.splitlines()
     empty = Record(name="none", value=dp.Kind(np.zeros((0, 3))), line=line)
     assert "  empty" == plain_text(Group(*value_section(empty, None))).splitlines()[1]
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "text"),
+    [
+        (0.3, 0.2, 0.35, "0.30 ± 0.10"),
+        (0.028, 0.0021, 0.118, "0.028 [0.002, 0.118]"),  # ± 0.090 would seem to reach zero
+        (-0.01, -0.092, -0.023, "-0.010 [-0.092, -0.023]"),  # a shrunken value may be outside of its interval
+        (0.028, -0.02, 0.118, "0.028 ± 0.090"),
+        (3e-9, 1e-9, 9e-9, "3e-09 [1e-09, 9e-09]"),
+    ],
+)
+def test_what_is_told_from_zero_does_not_seem_to_reach_it(value: float, low: float, high: float, text: str) -> None:
+    assert text == with_interval(value, low, high)
