@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import attrs
+import matplotlib
 import numpy as np
 import pytest
 
@@ -17,7 +18,6 @@ from dpframe.run.value_text import with_interval
 from tests.support.everything import plans, released
 from tests.support.released import run
 
-matplotlib = pytest.importorskip("matplotlib", reason="figures are an extra, and tests of the lowest versions have it")
 matplotlib.use("agg")
 
 import matplotlib.pyplot as plt  # noqa: E402 - after the backend was chosen
