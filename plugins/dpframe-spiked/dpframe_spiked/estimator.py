@@ -64,6 +64,7 @@ class Spiked(dp.Mechanism):
 
     name = "spiked"
     unit = "mu"
+    law_unknown = "the noise of 'spiked' passes through an eigendecomposition that it does not release."
     smallest_level = 2.0**-30  # noise of up to dim · √parts / level steps is within the range of the sampler
     gives = dp.Covariance
 
