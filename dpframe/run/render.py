@@ -31,9 +31,8 @@ def render_explanation(explanation: Explanation) -> RenderableType:
     """The report of an explanation: caveat, promise, steps and forecasts."""
     from rich.console import Group
 
-    parts: list[RenderableType] = [*_warned(explanation.statement.caveat)]
-    parts += _promise(explanation.statement, "What this plan promises")
-    parts += _steps(explanation.statement, "stated once dim and norm are known")
+    unknown = "stated once dim and norm are known"
+    parts = statement_parts(explanation.statement, "What this plan promises", unknown)
     parts += _forecasts(explanation)
     if explanation.columns is not None:
         parts.append(explanation.columns)
@@ -45,8 +44,19 @@ def render_dry_run(dry: DryRun) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    promised = _promise(dry.statement, "What this plan promises, on this data")
-    return Group(*_warned(dry.statement.caveat), *promised, *_steps(dry.statement, "not stated"), Text(dry.words))
+    parts = statement_parts(dry.statement, "What this plan promises, on this data", "not stated")
+    return Group(*parts, Text(dry.words))
+
+
+def statement_parts(statement: Statement, title: str, unknown: str) -> list[RenderableType]:
+    """A statement: caveat, promise and steps.
+
+    Args:
+        statement: the statement.
+        title: the title of the promise.
+        unknown: words for noise that is not known.
+    """
+    return [*_warned(statement.caveat), *_promise(statement, title), *_steps(statement, unknown)]
 
 
 def render_result(result: Result, lines: int = LINES) -> RenderableType:
@@ -72,7 +82,7 @@ def render_result(result: Result, lines: int = LINES) -> RenderableType:
         parts += [heading("Chosen from released values"), pairs(result.choices), Text()]
     intervals = {name: result.shown_interval(name) for name in result.records}
     for record in result.records.values():
-        parts += value_section(record, intervals[record.name], lines)
+        parts += value_section(record, intervals[record.name], result.why_no_interval(record.name), lines)
     if any(interval is not None for interval in intervals.values()):
         parts += [Text(LEGEND.format(confidence=100 * CONFIDENCE), style="dim"), Text()]
     if result.failed:

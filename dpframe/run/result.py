@@ -19,12 +19,14 @@ from dpframe.errors import PlanError
 from dpframe.intervals.interval import Interval, check_confidence
 from dpframe.kinds import Kind
 from dpframe.lattice import FloatArray
-from dpframe.run.error_bars import CONFIDENCE, Bars, dump_interval
+from dpframe.run.error_bars import CONFIDENCE, NOT_WRITTEN, Bars, dump_interval
 from dpframe.run.statement import Line, Statement
 from dpframe.spec.budget import Budget
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from dpframe.plots import MatrixDisplay, PointsDisplay, ScreeDisplay
 
 FORMAT = 1
 
@@ -188,6 +190,8 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
             return self.interval(name, confidence)
         except PlanError:
             check_confidence(confidence)
+            if self.shown_interval(name) is not None:
+                raise  # it is known, but not at this confidence
             return None
 
     def frame(self, name: str, *, wide: bool = False, confidence: float = CONFIDENCE) -> Any:
@@ -217,6 +221,23 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
         value = self.record(name).value
         interval = None if wide else self.known_interval(name, confidence)
         return framed(name, value, interval, library, matrix=wide)
+
+    def plot(
+        self, name: str, *, ax: Any = None, confidence: float = CONFIDENCE
+    ) -> MatrixDisplay | PointsDisplay | ScreeDisplay:
+        """Draw the value of a step with matplotlib, with its error bars; cells within noise of zero are hatched.
+
+        A matrix is a field of shaded cells, eigenvalues a scree plot, means, slopes and loadings are points. The figure
+        is `figure_` of the display that is returned. Needs ``pip install 'dpframe[plots]'``.
+
+        Args:
+            name: the name of the step.
+            ax: the axes to draw on; None for a new figure.
+            confidence: of the error bars.
+        """
+        from dpframe.plots.of_result import display_of
+
+        return display_of(self, name, confidence).plot(ax)
 
     def save(self, directory: str | Path) -> None:
         """Write the report as a page and as text, the result, its arrays, the plan, and a CSV file for each value.
@@ -266,6 +287,14 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
         """
         return None if self.bars is None else self.bars.shown(name)
 
+    def why_no_interval(self, name: str) -> str:
+        """Why reports and files show no interval of a value, in words; "" where they show one.
+
+        Args:
+            name: the name of the step.
+        """
+        return f"its error is not known: {NOT_WRITTEN}." if self.bars is None else self.bars.why_not_shown(name)
+
     @property
     def spent(self) -> Budget:
         """The guarantee of this run, as the accountant computed it."""
@@ -308,7 +337,13 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
             **({"plan_file": self.plan_file} if self.plan_file else {}),
             "results": self._values(),
             **({"intervals": intervals} if (intervals := self._intervals()) else {}),
+            **({"without_interval": reasons} if (reasons := self._reasons()) else {}),
         }
+
+    def _reasons(self) -> dict[str, str]:
+        if self.bars is None:
+            return {}
+        return {name: why for name in self.records if (why := self.why_no_interval(name))}
 
     def _intervals(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -317,6 +352,23 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
                 if (interval := self.shown_interval(name)) is not None:
                     found[name] = dump_interval(interval, self._error_bars.standard_error(name))
         return found
+
+    def to_registry(self, path: str | Path | None = None) -> str:
+        """An entry for the public registry of differential-privacy deployments, as YAML, also written to a new file.
+
+        What the plan, the accountant and the ledger know is filled in; search the text for ``TO BE FILLED IN`` for what
+        a person has to say. The registry names files by lowercase letters, digits and underscores: ``my_release.yaml``.
+
+        Args:
+            path: the path of a file that does not exist yet; by default none is written.
+        """
+        from dpframe.run.registry_entry import as_yaml, entry
+
+        text = as_yaml(entry(self)) + "\n"
+        if path is not None:
+            with Path(path).open("x", encoding="utf-8") as file:
+                file.write(text)
+        return text
 
     @classmethod
     def load(cls, path: str | Path) -> Result:

@@ -129,6 +129,7 @@ def prepared(
     """Everything up to the charge, with all that may refuse it; see :meth:`dpframe.Plan.run` for the arguments."""
     charged = not (ledger is None and dataset is None and note is None)
     account = _account(ledger, dataset, note, insecure_seed) if charged else None
+    _check_seed(plan, insecure_seed)
     source = open_source(data, plan.rows)
     content_hash = plan.content_hash
     plan = (plan if account is None else account.calibrated(plan)).bind(source.dim)
@@ -143,6 +144,16 @@ def prepared(
     rehearse(plan)
     registry.before_charge(plan, plan.pricing.all_losses)
     return Prepared(plan=plan, source=source, account=account, stated=stated)
+
+
+def _check_seed(plan: Plan, insecure_seed: int | None) -> None:
+    """Raise PlanError where a seed is given for noise that another library draws."""
+    for step, mechanism in plan.releases:
+        if mechanism.drawn_by and insecure_seed is not None:
+            raise PlanError(
+                f"the noise of step {step.name!r} is drawn inside {mechanism.drawn_by}, which insecure_seed= cannot "
+                "seed. Nothing was charged. Leave out the seed."
+            )
 
 
 def _written(plan: Plan) -> str:

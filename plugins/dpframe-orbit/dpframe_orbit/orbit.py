@@ -76,6 +76,10 @@ class Orbit(dp.Mechanism):
     numerics = "exact"
     smallest_level = 2.0**-40  # the draw is uniform long before, and all figures are finite
     draws_depend_on_data = True
+    law_unknown = (
+        "how far the eigenvectors are off depends on the eigenvalues of the moment. For a real draw it is known if an "
+        "earlier step released the spectrum, as in 'orbit-low-rank'."
+    )
 
     spectrum: Any = dp.input(dp.Spectrum)
     real: bool = attrs.field(default=True, validator=dp.validators.boolean)
