@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpframe.intervals.interval import Interval
 from dpframe.run.page.svg import Markup, cut, drawing, element
-from dpframe.run.value_text import NOT_TOLD, UNKNOWN, with_error
+from dpframe.run.value_text import NOT_TOLD, UNKNOWN, with_interval
 
 FloatArray = NDArray[np.float64]
 
@@ -76,7 +76,7 @@ class Bars:
             return f"{value:.4g}"
         if not self.known[place]:
             return UNKNOWN
-        return with_error(value, float(max(self.high[place] - value, value - self.low[place])))
+        return with_interval(value, float(self.low[place]), float(self.high[place]))
 
 
 def budget_bar(shares: Iterable[tuple[str, float]], label: str) -> Markup:
@@ -208,12 +208,12 @@ def _cell(
     if not told or tint < 0.0:
         parts.append(element("rect", **size, class_="dotted" if not told else "hatched"))
     if numbers:
-        middle, (first, _, error) = x + width / 2, bars.text(place).partition(" ± ")
+        middle, (first, _, error) = x + width / 2, bars.text(place).partition(" ")
         style, lift = ("number" if told else "number faint"), (-2.0 if error else 4.0)
         parts.append(element("text", _sign(told, first), x=middle, y=y + height / 2 + lift, class_=style))
         if error:
             below = "error" if told else "error faint"
-            parts.append(element("text", f"± {error}", x=middle, y=y + height / 2 + 13, class_=below))
+            parts.append(element("text", error, x=middle, y=y + height / 2 + 13, class_=below))
     return parts
 
 

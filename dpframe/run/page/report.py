@@ -150,8 +150,8 @@ def _lead(release: Release) -> tuple[str, str]:
     exact = all(line.numerics != "floating" for line in statement.lines if line.is_release)
     none = "No outcome of this release" if exact else "In exact arithmetic, no outcome of this release"
     return protected, (
-        f"{none} is more than {factor} times (e to the power ε) as likely with that person's rows {other}, nor the other "
-        f"way around{apart}."
+        f"{none} is more than {factor} times (e to the power ε) as likely with that person's rows {other}, nor the "
+        f"other way around{apart}."
     )
 
 

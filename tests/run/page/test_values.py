@@ -58,7 +58,7 @@ def test_a_value_of_any_kind_has_a_section(value: Kind, result: dp.Result) -> No
     assert "could not be drawn" not in page
     assert "nan" not in re.sub(r"<(style|script)>.*?</\1>", "", page, flags=re.S).lower()
     if value.array.size:
-        assert "The error of this value is not known" in page
+        assert "Its error is not known: " in page
         assert f"{value.array.flat[0]:.4g}" in page
     else:
         assert "It is empty." in page
