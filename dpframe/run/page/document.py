@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 POLICY = "default-src 'none'; style-src {style}; script-src {script}; base-uri 'none'; form-action 'none'"
 """What a browser may do for the page: apply its own style and run its own script, and nothing else."""
 
+LONG_NAME = 18  # characters
+
 
 def document(**content: Any) -> str:
     """The text of a page.
@@ -57,12 +59,12 @@ def _template() -> Template:
 
 
 def name(text: str) -> Markup:
-    """A name that may be broken into lines where its words end.
+    """A name; a long one may be broken into lines where its words end.
 
-    >>> name("hours_per<week")
-    'hours_<wbr>per&lt;week'
+    >>> name("hours<week"), name("hours_of_work_per_week")
+    ('hours&lt;week', 'hours_<wbr>of_<wbr>work_<wbr>per_<wbr>week')
     """
-    return Markup(escaped(text).replace("_", "_<wbr>"))
+    return Markup(escaped(text).replace("_", "_<wbr>")) if len(text) > LONG_NAME else escaped(text)
 
 
 def _visible(value: Any) -> Any:
