@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from numpy.typing import NDArray
 
-from dpframe.display.exportable import Exportable
+from dpframe.display.exportable import Exportable, written
 from dpframe.display.printable import Printable
 from dpframe.display.visible import Visible
 from dpframe.errors import PlanError
@@ -83,6 +83,10 @@ class Charge(Exportable):
         slack: the numerical slack of all runs in delta, which none of these figures includes either.
         signature: of an outcome that was not recorded: with it, ``ledger.record(result)`` can do so later. Else empty.
         notices: what else is to be known: that the same plan was run before, or that the outcome was not recorded.
+        time: when it was charged, in UTC; empty in results of earlier versions.
+        user: who says to have run it, which nobody checks; not written to files of results, which name nobody.
+        note: what it is for, as the run was told; not written to them either.
+        others: what the other runs so far have spent; None in results of earlier versions.
     """
 
     dataset: str
@@ -96,11 +100,16 @@ class Charge(Exportable):
     slack: float = 0.0
     signature: str = ""
     notices: tuple[str, ...] = ()
+    time: str = ""
+    user: str = attrs.field(default="", eq=False, repr=False)
+    note: str = attrs.field(default="", eq=False, repr=False)
+    others: Budget | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The charge as plain data."""
-        rare = ("signature", "notices")
-        return {field: value for field, value in attrs.asdict(self).items() if value or field not in rare}
+        rare, left_out = ("signature", "notices", "time", "others"), ("user", "note")
+        fields = {field: value for field, value in attrs.asdict(self).items() if field not in left_out}
+        return {field: value for field, value in fields.items() if value or field not in rare}
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -231,7 +240,7 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
         return display_of(self, name, confidence).plot(ax)
 
     def save(self, directory: str | Path) -> None:
-        """Write the report, the result, its arrays, the plan, and a CSV file for each value into a directory.
+        """Write the report as a page and as text, the result, its arrays, the plan, and a CSV file for each value.
 
         Every file is new: where one of them exists, DataError is raised. All of them are written, or none. A value of
         more than a million numbers has no CSV file; the arrays hold it.
@@ -242,6 +251,16 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
         from dpframe.run.files import save
 
         save(self, Path(directory))
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """The report as one HTML page with everything in it, also written to a file where a path is given.
+
+        Args:
+            path: the path of the file.
+        """
+        from dpframe.run.page.report import page
+
+        return written(page(self), path)
 
     def standard_error(self, name: str) -> FloatArray:
         """The standard deviation of the error that noise makes in the value of a step, for each number of it.
@@ -333,6 +352,23 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
                 if (interval := self.shown_interval(name)) is not None:
                     found[name] = dump_interval(interval, self._error_bars.standard_error(name))
         return found
+
+    def to_registry(self, path: str | Path | None = None) -> str:
+        """An entry for the public registry of differential-privacy deployments, as YAML, also written to a new file.
+
+        What the plan, the accountant and the ledger know is filled in; search the text for ``TO BE FILLED IN`` for what
+        a person has to say. The registry names files by lowercase letters, digits and underscores: ``my_release.yaml``.
+
+        Args:
+            path: the path of a file that does not exist yet; by default none is written.
+        """
+        from dpframe.run.registry_entry import as_yaml, entry
+
+        text = as_yaml(entry(self)) + "\n"
+        if path is not None:
+            with Path(path).open("x", encoding="utf-8") as file:
+                file.write(text)
+        return text
 
     @classmethod
     def load(cls, path: str | Path) -> Result:

@@ -46,31 +46,42 @@ def value_section(record: Record, interval: Interval | None, why: str = "", line
     if not value.array.size:
         parts.append(Text("  empty"))
     elif value.array.ndim:
-        parts.append(_grid(value, interval, record.name, lines))
+        parts.append(grid(value, interval, record.name, lines))
     else:
-        parts.append(Text(_number(value, interval)))
-    parts += [Padding(Text(line), (0, 0, 0, 2)) for line in _remarks(interval, why)]
+        parts.append(Text(f"  {number(value, interval)}"))
+    parts += [Padding(Text(line), (0, 0, 0, 2)) for line in remarks(interval, why)]
     return [*parts, Text()]
 
 
-def _remarks(interval: Interval | None, why: str) -> list[str]:
-    """What is said about the error of a value below it."""
+def remarks(interval: Interval | None, why: str) -> list[str]:
+    """What is said about the error of a value below it.
+
+    Args:
+        interval: its interval; None where it is not known.
+        why: why it is not known.
+    """
     if interval is None:
         return [why] if why else []
     if interval.angle_degrees is not None:
-        return [_angle(interval.angle_degrees)]
+        return [angle(interval.angle_degrees)]
     if not interval.determined.any():
         return [interval.method]  # what else is known
     return [REDRAWN] if interval.approximate else []
 
 
-def _number(value: Kind, interval: Interval | None) -> str:
-    number = value.array.item()
+def number(value: Kind, interval: Interval | None) -> str:
+    """A single number with its error.
+
+    Args:
+        value: the value, of no dimension.
+        interval: its interval; None where it is not known.
+    """
+    found = value.array.item()
     if interval is None:
-        return f"  {number:.6g}"
-    if not (interval.determined and math.isfinite(_reach(number, interval.low, interval.high))):
-        return f"  {number:.6g}, its error not determined"
-    return f"  {with_interval(number, float(interval.low), float(interval.high))}"
+        return f"{found:.6g}"
+    if not (interval.determined and math.isfinite(_reach(found, interval.low, interval.high))):
+        return f"{found:.6g}, its error not determined"
+    return with_interval(found, float(interval.low), float(interval.high))
 
 
 def with_error(value: float, reach: float) -> str:
@@ -111,7 +122,12 @@ def _fixed(value: float, reach: float) -> str:
     return f"{round(value, decimals) + 0.0:.{shown}f} ± {round(reach, decimals):.{shown}f}"
 
 
-def _angle(degrees: float) -> str:
+def angle(degrees: float) -> str:
+    """How far a span may be off, in words.
+
+    Args:
+        degrees: the largest angle to the span without noise.
+    """
     if degrees >= 90.0:
         return "the span is not determined: noise may have exchanged its last direction with the next"
     return f"the span is within {degrees:.2g}° of the one without noise"
@@ -136,8 +152,15 @@ def _with_errors(
     return [[cell((row, column)) for column in range(array.shape[1])] for row in range(array.shape[0])]
 
 
-def _grid(value: Kind, interval: Interval | None, name: str, lines: int) -> Grid:
-    """The numbers of a value, each with its error, under the names of its columns and beside those of its rows."""
+def grid(value: Kind, interval: Interval | None, name: str, lines: int) -> Grid:
+    """The numbers of a value, each with its error, under the names of its columns and beside those of its rows.
+
+    Args:
+        value: the value, of at least one number and one dimension.
+        interval: its interval; None where it is not known.
+        name: the name of the step.
+        lines: the most rows, and columns.
+    """
     array, along = value.array, directions(value)
     matrix = array.reshape(len(array), math.prod(array.shape[1:]))
     part = (slice(lines), slice(lines))

@@ -115,7 +115,9 @@ class Orbit(dp.Mechanism):
         strength = Fraction(self._strength(data.rows, level))
         scaled = np.rint((values - smallest) / width / FINEST) * FINEST
         target = Target.of([strength * Fraction(value) for value in gamma[::-1].tolist()], scaled)
-        real, imaginary = draw_integers(target, basis[:, ::-1], overlap, self.bits, random, real=self.real)
+        real, imaginary = draw_integers(
+            target, basis[:, ::-1], overlap, self.bits, random, real=self.real, report=data.progress
+        )
         unit = 2.0**-self.bits
         drawn = real * unit if imaginary is None else real * unit + 1j * (imaginary * unit)
         return self._value(drawn, smallest, width, data.rows)
