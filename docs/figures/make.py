@@ -1,6 +1,6 @@
 """Draw the figures of the documentation that come from numbers: ``python -m docs.figures.make``.
 
-Needs matplotlib. ``data-flow.svg`` is written by hand.
+Needs matplotlib; ``make figures`` calls it. ``data-flow.svg`` is written by hand.
 """
 
 from __future__ import annotations
