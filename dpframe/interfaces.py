@@ -98,6 +98,8 @@ class Mechanism(ABC):
 
     Noise of another library cannot be seeded or replayed: reports name the library, a run with a seed is refused, and
     the conformance kit exempts it from the check that the stream decides its values."""
+    law_unknown: ClassVar[str] = ""
+    """Why `law` may be None, in a sentence for reports, such as what the error depends on that is not released."""
 
     def reads(self) -> tuple[Statistic, ...]:
         """The statistics this mechanism needs; the second moment by default.

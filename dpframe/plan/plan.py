@@ -208,6 +208,12 @@ class Plan:
 
         return composed_event(self.pricing.all_losses)
 
+    def _repr_html_(self) -> str:
+        from dpframe.display.notebook import html_of
+        from dpframe.run.plan_text import render_plan
+
+        return html_of(render_plan(self))
+
     # -- use ----------------------------------------------------------------------------------------------------------
 
     def bind(self, dim: int) -> Plan:
