@@ -87,7 +87,10 @@ def corollary_2_4_even(eigenvalues: ArrayLike, k: int, *, epsilon: float, delta:
 
 
 def analyze_gauss_low_rank(dim: int, k: int, *, epsilon: float, delta: float) -> float:
-    """k√d √log(1/δ)/ε, for ‖M̂_k − M‖ − ‖M_k − M‖ (Dwork et al. 2014, Theorem 7)."""
+    """k√d √log(1/δ)/ε, for ‖M̂_k − M‖ − ‖M_k − M‖ (Dwork et al. 2014, Theorem 7) and ⟨P − P̂, M⟩ (Theorems 3 and 18).
+
+    For the inner product of a projector it is an upper and, for some M, a lower bound, up to constants and logarithms.
+    """
     return k * math.sqrt(dim) * factor(epsilon, delta)
 
 
