@@ -62,7 +62,7 @@ def _of_result(question: Question, target: Target) -> Iterator[dp.Bound]:
 def _of_objective(question: Question, target: Target) -> Iterator[dp.Bound]:
     """Bounds on how much worse than the best the result is."""
     if target.kept:
-        norm = "Frobenius, of the excess over the best rank-k part: ‖M̂_k − M‖ − ‖M_k − M‖; mean"
+        norm = "of the excess over the best rank-k part, in Frobenius norm: ‖M̂_k − M‖ − ‖M_k − M‖; mean"
         where = f"trace inequality, {PAPER}, Appendix C, with constants: {PROOF}"
         yield proved("any gap, excess", excess.excess(target, question.noise), norm, citation=where)
     elif bool((target.values[: target.k] == 1.0).all()):
