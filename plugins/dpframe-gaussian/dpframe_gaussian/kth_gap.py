@@ -112,7 +112,8 @@ class Split:
 
         The mean of h(z) on z ≤ w_n is at most h(w_1) + Σ_{i<n} (h(w_{i+1}) − h(w_i)) P(z > w_i).
         """
-        return squares[0] + np.concatenate([[0.0], np.cumsum(np.diff(squares) * self.left[:-1])])
+        summed: Floats = squares[0] + np.concatenate([[0.0], np.cumsum(np.diff(squares) * self.left[:-1])])
+        return summed
 
 
 # -- Frobenius norm ---------------------------------------------------------------------------------------------------
@@ -144,7 +145,8 @@ def frobenius(target: Target, noise: Noise) -> float | None:
 
 def _beside(first: Floats, second: Floats, sine: Floats) -> Floats:
     """The squared norm of what a rank-k part is off outside of its leading block, by either of two bounds."""
-    return np.minimum(2 * np.square(second), 2 * np.square(first) + np.square(second * sine))
+    least: Floats = np.minimum(2 * np.square(second), 2 * np.square(first) + np.square(second * sine))
+    return least
 
 
 def _astray(target: Target, noise: Noise, left: float) -> float:
@@ -173,7 +175,8 @@ def frobenius_quantile(target: Target, noise: Noise, beta: float) -> float | Non
 
 def _tail(beta: Floats) -> Floats:
     """The x with exp(−x²/2) = β; infinite where β is not positive."""
-    return np.sqrt(-2 * np.log(np.maximum(beta, 0.0), out=np.full(len(beta), -np.inf), where=beta > 0))
+    x: Floats = np.sqrt(-2 * np.log(beta, out=np.full(len(beta), -np.inf), where=beta > 0))
+    return x
 
 
 # -- spectral norm ----------------------------------------------------------------------------------------------------

@@ -62,10 +62,10 @@ def _of_result(question: Question, target: Target) -> Iterator[dp.Bound]:
 def _of_objective(question: Question, target: Target) -> Iterator[dp.Bound]:
     """Bounds on how much worse than the best the result is."""
     if target.kept:
-        norm = "of the excess over the best rank-k part, in Frobenius norm: ‖M̂_k − M‖ − ‖M_k − M‖; mean"
+        norm = "excess over the best rank-k part, ‖M̂_k − M‖ − ‖M_k − M‖ in Frobenius norm; mean"
         where = f"trace inequality, {PAPER}, Appendix C, with constants: {PROOF}"
         yield proved("any gap, excess", excess.excess(target, question.noise), norm, citation=where)
     elif bool((target.values[: target.k] == 1.0).all()):
-        norm = "of the variance captured: ⟨P − P̂, M⟩; mean"
+        norm = "shortfall of variance, ⟨P − P̂, M⟩; mean"
         where = f"compare Dwork et al. 2014, Theorem 3, with constants: {PROOF}"
         yield proved("any gap, inner product", excess.inner_product(target, question.noise), norm, citation=where)

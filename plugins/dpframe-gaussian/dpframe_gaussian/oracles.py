@@ -303,7 +303,7 @@ class _Papers:
             yield self._rate("rate, Analyze Gauss", first, "Dwork et al. 2014, Theorem 6", self._wide())
             score = rates.analyze_gauss_low_rank(self.target.dim, k, **self.privacy) * self.unit
             inner = self._rate("rate, inner product", score, "Dwork et al. 2014, Theorem 3 (upper) and 18 (lower)")
-            yield attrs.evolve(inner, norm="of the variance captured: ⟨P − P̂, M⟩")
+            yield attrs.evolve(inner, norm="shortfall of variance, ⟨P − P̂, M⟩")
 
     def of_rank_k(self) -> Iterator[dp.Bound]:
         """The rates for the rank-k part."""

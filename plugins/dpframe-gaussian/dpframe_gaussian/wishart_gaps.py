@@ -33,9 +33,9 @@ def bulk(rows: float, dim: int) -> float:
 def predicted(rows: int, dim: int, points: int = 2000) -> float:
     """What the law of local spacings suggests for every m > d: ½√(π/K) with K = (π²/12) ∫ρ³.
 
-    The density ρ of eigenvalues is that of Marchenko and Pastur, √((b − x)(x − a))/(2πx) between a and b = (√m ± √d)². Where eigenvalues have
-    the density ρ, a pair is within x of each other ρ·π²(ρx)²/12 times per unit of length, as x → 0; the pairs are taken
-    as a Poisson process. It tends to `bulk` as m/d → ∞. This is not proved.
+    The density ρ of eigenvalues is that of Marchenko and Pastur, √((b − x)(x − a))/(2πx) between a and b, (√m ± √d)².
+    Where eigenvalues have the density ρ, a pair is within x of each other ρ·π²(ρx)²/12 times per unit of length, as
+    x → 0; the pairs are taken as a Poisson process. It tends to `bulk` as m/d → ∞. This is not proved.
     """
     low, high = (math.sqrt(rows) - math.sqrt(dim)) ** 2, (math.sqrt(rows) + math.sqrt(dim)) ** 2
     middle, half = (high + low) / 2, (high - low) / 2

@@ -2,9 +2,9 @@
 
 The guarantee of `spiked-block` needs no model; its error does. One round turns a basis whose largest angle has the sine
 θ into one whose sine is at most [c + (1 + θ²)‖N_C‖ + θ(‖N_T‖ + ‖tI − B‖)]/(nλ_r − z), for rows that no radius
-shortens. The leading term, ‖N_C‖/(nλ), is the cost of privacy in [Spiked covariance: Theorem 3.2 (components)]: √(σ²(λ+σ²))/λ ·
-p√(r + ln n)/(nμ). Statement and proof: docs/explanation/spiked-block-rate.md. Rounds here take neither averages with
-earlier ones nor corrections for clipping.
+shortens. The leading term, ‖N_C‖/(nλ), is the cost of privacy in [Spiked covariance: Theorem 3.2 (components)]:
+√(σ²(λ+σ²))/λ · p√(r + ln n)/(nμ). Statement and proof: docs/explanation/spiked-block-rate.md. Rounds here take neither
+averages with earlier ones nor corrections for clipping.
 """
 
 from __future__ import annotations

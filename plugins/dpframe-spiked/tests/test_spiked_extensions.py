@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import attrs
 import numpy as np
@@ -72,7 +73,7 @@ def test_fano_is_never_above_what_randomized_response_reaches() -> None:
                 count=count, apart=1.0, divergence=math.inf, variation=1.0, epsilon=epsilon, delta=0.0
             )
             assert 0.0 < bound <= wrong
-    same = {"count": 16, "apart": 2.0, "divergence": math.log(2), "variation": 0.1, "epsilon": 1.0}
+    same: Any = {"count": 16, "apart": 2.0, "divergence": math.log(2), "variation": 0.1, "epsilon": 1.0}
     assert extensions.private_fano(**same) == pytest.approx(0.5)  # 1 − 2 ln 2/ln 16, and ¼·2
     weak = extensions.private_fano(**same | {"divergence": math.inf}, delta=0.1)
     assert weak == pytest.approx(0.5 * (1 - 0.2 * math.exp(0.4) / math.expm1(1.0)))
