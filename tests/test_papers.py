@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from docs import papers
+from docs.building import papers
 
 ITEMS = [(paper["name"], each) for paper in papers.papers() for each in paper["items"]]
 CITATIONS = [*papers.in_code(), *papers.in_pages(), *papers.in_tests()]
@@ -67,7 +67,7 @@ def test_places_in_code_are_names_that_resolve() -> None:
 
 
 def test_the_page_is_current() -> None:
-    """Written by python -m docs.papers."""
+    """Written by python -m docs.building.papers."""
     assert papers.page() == papers.PAGE.read_text(encoding="utf-8")
 
 

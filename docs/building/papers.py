@@ -1,7 +1,7 @@
 """Lists every item of the papers with its place in code and documentation, its tests and a verdict.
 
-Items are in docs/papers.toml. Places and tests are collected from citations of the form ``[Unitary orbits: Lemma 6.3,
-Lemma 6.5]`` in docstrings and in Markdown pages. ``python -m docs.papers`` writes docs/reference/papers.md.
+Items are in docs/building/papers.toml. Places and tests are collected from citations of the form ``[Unitary orbits: Lemma 6.3,
+Lemma 6.5]`` in docstrings and in Markdown pages. ``python -m docs.building.papers`` writes docs/reference/papers.md.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "papers.md"
 VERDICTS = ("implemented", "corrected", "proof-only", "not applicable")
 NEED_TESTS = VERDICTS[:2]
@@ -24,8 +24,8 @@ TESTS = ("tests", "plugins/*/tests")
 HEAD = """# The papers, item by item
 
 Every algorithm, theorem, lemma, corollary, remark and figure of the papers that dpframe builds on (they have no
-tables), where it is, and how it is tested. This page is written by `python -m docs.papers` from the items in
-`docs/papers.toml` and from the citations in docstrings and pages; a test fails when an item has no place, when a
+tables), where it is, and how it is tested. This page is written by `python -m docs.building.papers` from the items in
+`docs/building/papers.toml` and from the citations in docstrings and pages; a test fails when an item has no place, when a
 citation names no item, or when this page is not current.
 
 *Implemented*: there is code for it, and a test. *Corrected*: the same, where what is printed needs a mend, which the
@@ -38,7 +38,7 @@ errata explain: of [Re-Analyze Gauss](../explanation/gaussian-error.md#errata-of
 @cache
 def papers() -> list[dict[str, Any]]:
     """The papers with their items."""
-    found: list[dict[str, Any]] = tomllib.loads((ROOT / "docs" / "papers.toml").read_text(encoding="utf-8"))["paper"]
+    found: list[dict[str, Any]] = tomllib.loads((Path(__file__).with_name("papers.toml")).read_text(encoding="utf-8"))["paper"]
     return found
 
 
@@ -106,7 +106,7 @@ def in_pages() -> Iterator[tuple[str, str, str]]:
 
 
 def table() -> dict[tuple[str, str], tuple[list[str], list[str]]]:
-    """The places and the tests of every item, those given in docs/papers.toml first."""
+    """The places and the tests of every item, those given in docs/building/papers.toml first."""
     found: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
     for paper in papers():
         for each in paper["items"]:
