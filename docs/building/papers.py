@@ -38,7 +38,9 @@ errata explain: of [Re-Analyze Gauss](../explanation/gaussian-error.md#errata-of
 @cache
 def papers() -> list[dict[str, Any]]:
     """The papers with their items."""
-    found: list[dict[str, Any]] = tomllib.loads((Path(__file__).with_name("papers.toml")).read_text(encoding="utf-8"))["paper"]
+    found: list[dict[str, Any]] = tomllib.loads((Path(__file__).with_name("papers.toml")).read_text(encoding="utf-8"))[
+        "paper"
+    ]
     return found
 
 
@@ -98,9 +100,9 @@ def in_tests() -> Iterator[tuple[str, str, str]]:
 
 
 def in_pages() -> Iterator[tuple[str, str, str]]:
-    """Citations in Markdown pages: paper, item, page."""
+    """Citations in Markdown pages that people write: paper, item, page."""
     for path in sorted((ROOT / "docs").glob("**/*.md")):
-        if path != PAGE:
+        if path not in (PAGE, PAGE.with_name("catalog.md")):
             for paper, item in cited(path.read_text(encoding="utf-8")):
                 yield paper, item, path.relative_to(ROOT).as_posix()
 

@@ -19,7 +19,7 @@ def dpframe_mechanisms() -> list[type[dp.Mechanism]]:
 
 @dp.hookimpl
 def dpframe_bound_oracles() -> list[type[dp.BoundOracle]]:
-    """The oracle ``laplace-eigenvalues``."""
+    """The oracle ``laplace-errors``."""
     return [LaplaceErrors]
 
 

@@ -41,7 +41,7 @@ class LaplaceErrors(dp.BoundOracle):
     it is allowed.
     """
 
-    name = "laplace-eigenvalues"
+    name = "laplace-errors"
 
     def bounds(self, plan: dp.Plan, step: str, scenario: dp.Scenario) -> list[dp.Bound]:
         action = next(each.action for each in plan.steps if each.name == step)
