@@ -1,7 +1,7 @@
 """Lists every item of the papers with its place in code and documentation, its tests and a verdict.
 
-Items are in docs/building/papers.toml. Places and tests are collected from citations of the form ``[Unitary orbits: Lemma 6.3,
-Lemma 6.5]`` in docstrings and in Markdown pages. ``python -m docs.building.papers`` writes docs/reference/papers.md.
+Items are in docs/building/papers.toml. Places and tests are collected from citations in docstrings and in Markdown
+pages, such as ``[Unitary orbits: Lemma 6.3, Lemma 6.5]``. ``python -m docs.building.papers`` writes the page.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ HEAD = """# The papers, item by item
 
 Every algorithm, theorem, lemma, corollary, remark and figure of the papers that dpframe builds on (they have no
 tables), where it is, and how it is tested. This page is written by `python -m docs.building.papers` from the items in
-`docs/building/papers.toml` and from the citations in docstrings and pages; a test fails when an item has no place, when a
-citation names no item, or when this page is not current.
+`docs/building/papers.toml` and from the citations in docstrings and pages; a test fails when an item has no place,
+when a citation names no item, or when this page is not current.
 
 *Implemented*: there is code for it, and a test. *Corrected*: the same, where what is printed needs a mend, which the
 errata explain: of [Re-Analyze Gauss](../explanation/gaussian-error.md#errata-of-the-paper), of
