@@ -207,6 +207,7 @@ class Plan:
         from dpframe.accounting.dp_events import composed_event
 
         return composed_event(self.pricing.all_losses)
+
     def _repr_html_(self) -> str:
         from dpframe.display.notebook import html_of
         from dpframe.run.plan_text import render_plan

@@ -20,7 +20,7 @@ from tests.support.released import run
 
 matplotlib.use("agg")
 
-import matplotlib.pyplot as plt  # noqa: E402 - after the backend was chosen
+import matplotlib.pyplot as plt
 
 EVERY = "every derivation"
 
