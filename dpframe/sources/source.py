@@ -16,7 +16,10 @@ from dpframe.reading.people import Counter, counted
 from dpframe.sources.arrays import ALLOWED, is_columns, open_array
 from dpframe.sources.dask import Partitions, is_dask, open_dask
 from dpframe.sources.dispatch import is_table, open_table
-from dpframe.sources.opened import Meter, Opened, Raw, is_a, what
+from dpframe.sources.opened import Meter, Opened, Raw, declared, is_a, what
+from dpframe.sources.queries import Query
+from dpframe.sources.sql.pushed import Pushed
+from dpframe.sources.sql.table import Table, open_pushed
 from dpframe.spec.rows import Rows
 
 ARRAY_CELLS = 1 << 20  # per block of an array, the task of a worker: few, so that all workers get the same share
@@ -36,6 +39,7 @@ class Source(Redacted):
         rows: the promise.
         meter: the progress of a pass.
         partitions: the partitions of a Dask collection, if it is one: statistics are computed where they are.
+        pushed: the table of a database that computes statistics itself, if it is one.
     """
 
     dim: int
@@ -44,6 +48,12 @@ class Source(Redacted):
     _rows: Rows = attrs.field(alias="rows")
     meter: Meter = attrs.field(factory=Meter)
     partitions: Partitions | None = None
+    pushed: Pushed | None = None
+
+    def close(self) -> None:
+        """End what was begun for reading; the source is not read any more."""
+        if self.pushed is not None:
+            self.pushed.close()
 
     @property
     def expected(self) -> int:
@@ -115,6 +125,10 @@ def open_source(data: Any, rows: Rows) -> Source:
     if is_dask(data):
         parts = open_dask(data, rows, table_rows)
         return Source(dim=parts.rows.known_dim, one_shot=False, chunks=parts, rows=parts.rows, partitions=parts)
+    if isinstance(data, Table) or (isinstance(data, Query) and data.push):
+        declared(rows)
+        pushed = open_pushed(data, rows)
+        return Source(dim=rows.known_dim, one_shot=False, chunks=pushed, rows=rows, pushed=pushed)
     if isinstance(data, np.ndarray) or is_columns(data) or is_table(data):
         data = [data]
     if isinstance(data, Mapping):
