@@ -55,7 +55,8 @@ def load(connection: Any, engine: str, cells: Cells, types: dict[str, str] | Non
     """Make a table of these cells, in their order; doubles, text and integers unless types are given."""
     quoted = {column: '"' + column.replace('"', '""') + '"' for column in cells}
     declared = ", ".join(
-        f"{quoted[column]} {(types or {}).get(column) or _type(engine, values)}" for column, values in cells.items()
+        f"{quoted[column]} {types[column] if types and column in types else _type(engine, values)}"
+        for column, values in cells.items()
     )
     run(connection, f"DROP TABLE IF EXISTS {name}")
     run(connection, f"CREATE TABLE {name} ({declared})")
@@ -136,9 +137,9 @@ def case(seed: int) -> tuple[Cells, dp.Rows, list[dp.Statistic]]:
     random = np.random.default_rng(seed)
     columns: list[dp.Column | dp.Category] = [_column(f"x{at}", random) for at in range(random.integers(1, 6))]
     if random.random() < 0.4:
-        columns.append(dp.Category("sex", ["F", "M", "it's \\ é"], missing=random.choice(["F", None])))
+        columns.append(dp.Category("sex", ["F", "M", "it's \\ é"], missing=["F", None][random.integers(2)]))
     if random.random() < 0.3:
-        columns.append(dp.Category("group", [1, 2.5, -3], missing=random.choice([2.5, None])))
+        columns.append(dp.Category("group", [1, 2.5, -3], missing=[2.5, None][random.integers(2)]))
     count = int(random.choice([0, 1, 7, 40]))
     cells: Cells = {column.name: _cells(column, count, random) for column in columns}
     dim = sum(len(column.labels) for column in columns)

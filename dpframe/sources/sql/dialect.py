@@ -105,7 +105,7 @@ def _text(value: float) -> str:
     """The shortest decimal that is correctly rounded to this double."""
     if math.isfinite(value):
         return repr(value)
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return str(value)  # nan, inf, -inf: as all engines read them
 
 
 def _integer(part: object) -> int:

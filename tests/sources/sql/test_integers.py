@@ -51,7 +51,7 @@ def test_many_nasty_tables(connection: Any, engine: str) -> None:
 
 
 WHOLE = [0, 1, -7, 2**53 + 1, 2**62 + 1, -(2**63), None]
-TYPES = {
+TYPES: dict[str, tuple[str, list[Any]]] = {
     "whole": ("bigint", WHOLE),
     "small": ("smallint", [3, -4, None]),
     "single": ("real", [0.1, 1e-40, 3.4e38, float("nan"), None]),
@@ -90,7 +90,7 @@ def test_decimals_that_no_double_holds(postgres: str) -> None:
 
 def test_cells_of_any_type_in_a_column_of_sqlite() -> None:
     with connected("sqlite", "") as connection:
-        cells = {"x": [1.5, 2, "word", b"blob", None, "3"], "sex": ["F", "M", 1, b"F", None, "f"]}
+        cells: dict[str, list[Any]] = {"x": [1.5, 2, "word", b"blob", None, "3"], "sex": ["F", "M", 1, b"F", None, "f"]}
         load(connection, "sqlite", cells, {"x": "REAL", "sex": "TEXT COLLATE NOCASE"})
         columns = [dp.Column("x", 0, 4, missing=1), dp.Category("sex", ["F", "M"], missing="M")]
         rows = dp.Rows(columns=columns, neighbors="replace", center=True)
@@ -113,7 +113,8 @@ def test_many_coordinates_in_several_statements(connection: Any, engine: str, mo
 
 def test_the_order_of_the_rows_of_a_person(connection: Any, engine: str) -> None:
     """Of a table by its own order, of a view by columns, and among rows alike in these by their cells."""
-    cells = {"x": [3.0, 1.0, 2.0, 9.0, 5.0, 6.0], "who": ["a", "a", "a", "b", None, ""], "day": [2, 1, 1, 1, 1, 1]}
+    who = ["a", "a", "a", "b", None, ""]
+    cells: dict[str, list[Any]] = {"x": [3.0, 1.0, 2.0, 9.0, 5.0, 6.0], "who": who, "day": [2, 1, 1, 1, 1, 1]}
     load(connection, engine, cells)
     run(connection, "DROP VIEW IF EXISTS ordered")
     run(connection, "CREATE VIEW ordered AS SELECT * FROM people")
