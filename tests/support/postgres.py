@@ -20,12 +20,12 @@ REQUIRED = "DPFRAME_REQUIRE_POSTGRES"
 @contextmanager
 def server() -> Iterator[str]:
     """The URL of an empty database, in a server that runs as an unprivileged user for the time of the tests."""
-    programs = _programs()
+    found = programs()
     try:
         import psycopg  # noqa: F401
     except ImportError:
-        programs = None
-    if programs is None:
+        found = None
+    if found is None:
         if os.environ.get(REQUIRED):
             pytest.fail("PostgreSQL, or psycopg, is not installed")
         pytest.skip("PostgreSQL, or psycopg, is not installed")
@@ -35,17 +35,17 @@ def server() -> Iterator[str]:
         shutil.chown(folder, user)
     settings = f"-c listen_addresses='' -c unix_socket_directories={folder} -c max_connections=40"
     try:
-        _as(user, programs / "initdb", "-D", folder / "data", "-U", "dpframe", "-A", "trust", "--no-sync")
-        _as(user, programs / "pg_ctl", "-D", folder / "data", "-l", folder / "log", "-w", "-o", settings, "start")
+        _as(user, found / "initdb", "-D", folder / "data", "-U", "dpframe", "-A", "trust", "--no-sync")
+        _as(user, found / "pg_ctl", "-D", folder / "data", "-l", folder / "log", "-w", "-o", settings, "start")
         try:
             yield f"postgresql://dpframe@/postgres?host={folder}"
         finally:
-            _as(user, programs / "pg_ctl", "-D", folder / "data", "-m", "immediate", "-w", "stop")
+            _as(user, found / "pg_ctl", "-D", folder / "data", "-m", "immediate", "-w", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _programs() -> Path | None:
+def programs() -> Path | None:
     """Where the programs of the server are; Debian keeps them out of the path."""
     found = shutil.which("initdb")
     folders = [Path(found).resolve().parent] if found else []

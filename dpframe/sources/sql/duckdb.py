@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dpframe.errors import DataError
 from dpframe.sources.queries import connect, one_select
 from dpframe.sources.sql.dialect import Field
 from dpframe.sources.sql.dialects import DuckDB
@@ -40,9 +41,23 @@ class DuckDBEngine(Engine):
         """By binding a SELECT, which does not run."""
         if self.sql is not None:
             one_select(self._connection, self.sql)
+        elif not self._is_known():
+            raise DataError("there is no such table or view.")
         relation = self._connection.sql(f"SELECT * FROM {self.source} AS t")
         kinds = [(name, str(kind.id)) for name, kind in zip(relation.columns, relation.types, strict=True)]
         return [(name, Field(KINDS.get(kind, "other"), kind)) for name, kind in kinds]
+
+    def _is_known(self) -> bool:
+        """Whether there is such a table or view: DuckDB would also take a name for that of a file or a variable."""
+        *owners, name = (part.casefold() for part in self.parts or ())
+        found = self._connection.execute(
+            "SELECT database_name, schema_name, table_name FROM duckdb_tables() "
+            "UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views()"
+        ).fetchall()
+        return any(
+            named.casefold() == name and set(owners) <= {database.casefold(), schema.casefold()}
+            for database, schema, named in found
+        )
 
     def row_number(self) -> str | None:
         """The number of a row in a table of DuckDB, in the order in which rows were inserted."""

@@ -123,11 +123,12 @@ class Pushed(Redacted):
             self._begun = True
             if dict(self._engine.fields()) != self._cells.fields:
                 raise DataError(f"{self._engine.where} has other columns, or other types, than when it was checked.")
-        totals, found = Totals(statistics, rows), {}
+        totals, found, counts = Totals(statistics, rows), {}, set()
         for statistic in statistics:
             work = compiled(statistic, rows, self._engine.dialect, self._cells.subquery)
             count, found[statistic] = self._answered(work)
-            meter.rows = count if not meter.rows or meter.rows == count else -1
+            counts.add(count)
+        meter.rows = self._agreed(counts)
         meter.finish()
         totals.add(found)
         return totals.exact()
@@ -135,10 +136,14 @@ class Pushed(Redacted):
     def _answered(self, work: Compiled) -> tuple[int, Parts]:
         """The number of rows that contribute, and the parts of a statistic."""
         answers = [each.answer(self._engine.row(each.sql)) for each in work.statements]
-        counts = {count for count, _ in answers}
+        count = self._agreed({count for count, _ in answers})
+        return count, work.parts(count, [sums for _, sums in answers])
+
+    def _agreed(self, counts: set[int]) -> int:
+        """The number of rows, on which all statements agree."""
         if len(counts) > 1:
             raise DataError(f"{self._engine.where} gave other rows to two statements of one transaction.")
-        return counts.pop(), work.parts(answers[0][0], [sums for _, sums in answers])
+        return counts.pop()
 
     def _withheld(self, work: Callable[[], T], why: str) -> T:
         """Call the engine; an error of it is replaced by our own, since its message may hold a cell."""

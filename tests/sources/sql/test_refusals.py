@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,12 +53,7 @@ def test_what_does_not_fit(engine: str, request: pytest.FixtureRequest, watch: W
         check_refused(watch, plan(columns(dp.Category("age", ["F"]))), table, "'age' of the table holds", "text")
         check_refused(watch, plan(columns(dp.Column("born", 0, 1))), table, "'born' of the table holds")
         check_refused(watch, plan(columns(dp.Column("age", 0, 1), person="born")), table, "person=", "integers or text")
-        check_refused(
-            watch,
-            plan(ROWS),
-            lambda: dp.table(connection, "nobody"),
-            "the table cannot be read" if engine == "duckdb" else "there is no such",
-        )
+        check_refused(watch, plan(ROWS), lambda: dp.table(connection, "nobody"), "there is no such")
         linear = columns(dp.Column("age", 0, 1), linear=[[0.5]])
         check_refused(watch, plan(linear), table, "linear map", "without push=True")
         blocks = plan(ROWS, dp.release("folds", "gaussian-folds", folds=2))
@@ -114,6 +110,17 @@ def test_an_engine_that_rounds_in_another_way(
     with connected(engine, url) as connection:
         load(connection, engine, CELLS)
         check_refused(watch, plan(), lambda: dp.table(connection, "people"), f"this {engine} does not compute")
+
+
+def test_a_name_is_not_that_of_a_file_or_a_variable(tmp_path: Path, watch: Watch) -> None:
+    """DuckDB would read both."""
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY (SELECT 1.0 AS age, 'F' AS sex) TO '{tmp_path}/people.parquet'")
+        file = partial(dp.table, connection, [f"{tmp_path}/people.parquet"])
+        check_refused(watch, plan(), file, "there is no such table")
+        people = connection.sql("SELECT 1.0 AS age, 'F' AS sex")
+        check_refused(watch, plan(), partial(dp.table, connection, "people"), "there is no such table")
+        assert people is not None
 
 
 def test_a_transaction_under_way(postgres: str, watch: Watch) -> None:

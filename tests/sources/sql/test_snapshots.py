@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 
 import dpframe.plugin as dp
+from dpframe.sources import open_source
 from dpframe.sources.sql.postgres import PostgresEngine
 from dpframe.sources.sql.pushed import Pushed
+from dpframe.sources.sql.statements import Statement
+from dpframe.statistics import RowSum
 from tests.support.databases import as_arrays, connected, load, run
 from tests.support.ledgers import NAME, kinds, make
 from tests.support.refusals import SECRETS
@@ -24,6 +27,7 @@ PLAN = dp.Plan(
     budget=dp.Budget(epsilon=1.0, delta=1e-6),
     steps=[dp.release("radius", "private-quantile", quantile=0.9, high=4.0), dp.release("moment", "gaussian")],
 )
+ROWS = dp.Rows(columns=PLAN.rows.columns, neighbors="add-remove")
 CELLS = {"x": [1.0, 2.0, 1234.5678], "y": [4.0, 5.0, 6.0]}
 INSERT = "INSERT INTO people VALUES (9, 9)"
 
@@ -73,11 +77,26 @@ def test_sqlite(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "people.db"
     connection, others = sqlite3.connect(path), sqlite3.connect(path)
     connection.execute("PRAGMA journal_mode = wal")
+    connection.isolation_level = None
     load(connection, "sqlite", CELLS)
     check_unmoved(connection, others, monkeypatch)
     assert not connection.in_transaction
     connection.close()
     others.close()
+
+
+def test_statements_that_see_other_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As they might where DuckDB reads files, which no transaction covers."""
+    with connected("duckdb", "") as connection:
+        load(connection, "duckdb", CELLS)
+        source = open_source(dp.table(connection, "people"), ROWS)
+        assert source.pushed is not None
+        counts = iter([3, 4])
+        real = Statement.answer
+        monkeypatch.setattr(Statement, "answer", lambda self, row: (next(counts), real(self, row)[1]))
+        with pytest.raises(dp.DataError, match="other rows to two statements"):
+            source.pushed.accumulate([dp.Moment(), RowSum()], ROWS, source.meter)
+        source.close()
 
 
 def test_a_table_that_is_another_one_after_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
