@@ -14,10 +14,12 @@ from dpframe.display.redacted import Redacted
 from dpframe.errors import DataError
 from dpframe.reading.people import Counter, counted
 from dpframe.sources.arrays import ALLOWED, is_columns, open_array
-from dpframe.sources.dask import Partitions, is_dask, open_dask
+from dpframe.sources.dask import is_dask, open_dask
 from dpframe.sources.dispatch import is_table, open_table
 from dpframe.sources.opened import Meter, Opened, Raw, declared, is_a, what
+from dpframe.sources.partial_totals import Partitioned
 from dpframe.sources.queries import Query
+from dpframe.sources.spark import is_spark, open_spark
 from dpframe.sources.sql.pushed import Pushed
 from dpframe.sources.sql.table import Table, open_pushed
 from dpframe.spec.rows import Rows
@@ -38,7 +40,7 @@ class Source(Redacted):
         chunks: opened data, or an iterable of chunks, each of which is opened and checked when it comes.
         rows: the promise.
         meter: the progress of a pass.
-        partitions: the partitions of a Dask collection, if it is one: statistics are computed where they are.
+        partitions: the partitions of a Dask collection or a Spark frame: statistics are computed where they are.
         pushed: the table of a database that computes statistics itself, if it is one.
     """
 
@@ -47,7 +49,7 @@ class Source(Redacted):
     _chunks: Iterable[Any] = attrs.field(alias="chunks")
     _rows: Rows = attrs.field(alias="rows")
     meter: Meter = attrs.field(factory=Meter)
-    partitions: Partitions | None = None
+    partitions: Partitioned | None = None
     pushed: Pushed | None = None
 
     def close(self) -> None:
@@ -122,8 +124,8 @@ def _rows_of(cells: int, dim: int) -> int:
 
 def open_source(data: Any, rows: Rows) -> Source:
     """Check the public schema of a source; no value is read."""
-    if is_dask(data):
-        parts = open_dask(data, rows, table_rows)
+    if is_dask(data) or is_spark(data):
+        parts: Partitioned = (open_dask if is_dask(data) else open_spark)(data, rows, table_rows)
         return Source(dim=parts.rows.known_dim, one_shot=False, chunks=parts, rows=parts.rows, partitions=parts)
     if isinstance(data, Table) or (isinstance(data, Query) and data.push):
         declared(rows)
