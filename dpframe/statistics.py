@@ -161,10 +161,7 @@ class RowSum(Statistic):
 
     def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
         """The sum of these rows; a row that contributes nothing has no constant."""
-        integers = chunk.integers()[:, : chunk.rows.known_dim]
-        with np.errstate(over="ignore"):
-            counted = np.isfinite(chunk.values.astype(np.float64, copy=False)).all(axis=1).sum()
-        return {"sum": np.append(integers.sum(axis=0), self.constant * counted).astype(np.int64)}
+        return {"sum": np.append(chunk.total(), np.int64(self.constant * chunk.count()))}
 
     def part_shapes(self, rows: Rows) -> Mapping[str, Shape]:
         """A vector, with the constant."""
@@ -341,7 +338,8 @@ class NormHistogram(Statistic):
         bits = lattice.direction_bits(chunk.rows.known_dim) - 1
         last = 2.0**bits
         with np.errstate(over="ignore", under="ignore"):
-            steps = np.rint(np.multiply(chunk.finite(), last / self.edges[-1], dtype=np.float64, casting="unsafe"))
+            steps = np.multiply(chunk.finite(), last / self.edges[-1], dtype=np.float64, casting="unsafe")
+        np.rint(steps, out=steps)
         np.clip(steps, -last - 1, last + 1, out=steps)  # a clipped coordinate is still beyond the last edge
         squares = np.einsum("ij,ij->i", steps, steps)
         return {"counts": _counts(squares, _squared_edges(self.edges, bits))}
