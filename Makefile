@@ -17,7 +17,7 @@ help:
 	@echo "make bench        speed and utility, side by side with peers"
 	@echo "make bench-long   large data: streams, a large dimension, growth; gigabytes and many minutes"
 	@echo "make docs         the documentation as a site, in build/docs"
-	@echo "make experiments  what the results pages show, run again"
+	@echo "make experiments  what the results pages show, run again; FIGURE=004-5 for one figure"
 	@echo "make dist         wheels and source distributions of all packages, in dist"
 	@echo "make clean        remove the environments"
 
@@ -38,9 +38,9 @@ test-long: $(READY)
 	$(BIN)/$(PYTEST) -m long
 
 # With QUICK=1 these two leave out what takes long and hardly depends on versions: pages, published figures, audits, the
-# search for a budget, tests of the kit, packages from wheel to removal, and rules about our own files.
-LEFT_OUT = $(if $(QUICK),test_docs.py test_shell_tutorial.py test_experiments.py auditing test_target.py test_kit.py \
-  test_planted.py test_examples.py test_packages.py test_scaffold.py test_layers.py test_layout.py)
+# search for a budget, tests of the kit, packages from wheel to removal, pages in a browser, and rules about our own files.
+LEFT_OUT = $(if $(QUICK),test_docs.py test_site.py test_experiments.py auditing test_target.py test_kit.py \
+  test_planted.py test_examples.py test_packages.py test_scaffold.py test_layers.py test_layout.py test_browser.py)
 
 # The lowest versions of libraries go with the lowest Python. Packages are not built there and style is not checked: the
 # tools for that are new.
@@ -73,11 +73,11 @@ bench-long: $(READY)
 docs: $(READY)
 	$(BIN)/python $(INSTALL) -e '.[docs]'
 	$(BIN)/python -m docs.figures.make
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	$(BIN)/python -m docs.building
 
 experiments: $(READY)
 	$(BIN)/python $(INSTALL) -e '.[docs]'
-	$(BIN)/python -m docs.experiments
+	$(BIN)/python -m docs.experiments $(FIGURE)
 
 # Each wheel is built from its source distribution: what is missing there fails here, and nothing points to this folder.
 dist: $(READY)

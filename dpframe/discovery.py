@@ -34,6 +34,7 @@ OWN = {
     ),
     "dpframe-gaussian": ("mechanism gaussian", "mechanism gaussian-folds", "mechanism gaussian-sum"),
     "dpframe-laplace": ("mechanism laplace-eigenvalues", "mechanism laplace-sum", "mechanism matrix-laplace"),
+    "dpframe-opendp": ("mechanism opendp-gaussian", "mechanism opendp-laplace"),
     "dpframe-orbit": (
         *("mechanism bingham", "mechanism bingham-low-rank", "mechanism deflation", "mechanism laplace-scores"),
         *("mechanism orbit", "mechanism orbit-low-rank"),

@@ -93,6 +93,13 @@ class Mechanism(ABC):
     """The smallest level for one row per person; below it, the noise would exceed the range of the exact sampler."""
     draws_depend_on_data: ClassVar[bool] = False
     """Whether the number of draws or the control flow may depend on the data, as in rejection sampling."""
+    drawn_by: ClassVar[str] = ""
+    """The library that draws its noise, such as "OpenDP"; empty where all of it comes from the stream it is handed.
+
+    Noise of another library cannot be seeded or replayed: reports name the library, a run with a seed is refused, and
+    the conformance kit exempts it from the check that the stream decides its values."""
+    law_unknown: ClassVar[str] = ""
+    """Why `law` may be None, in a sentence for reports, such as what the error depends on that is not released."""
 
     def reads(self) -> tuple[Statistic, ...]:
         """The statistics this mechanism needs; the second moment by default.

@@ -64,6 +64,11 @@ def as_tuple(values: Any) -> Any:
     return tuple(values) if isinstance(values, list | np.ndarray) else values
 
 
+def as_floats(value: Any) -> Any:
+    """Convert a number to a float, and a list, tuple or array of numbers to a tuple of floats; see `as_float`."""
+    return tuple(map(as_float, value)) if isinstance(value, list | tuple | np.ndarray) else as_float(value)
+
+
 def positive_int(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     """Require an integer of at least one."""
     if not is_int(value) or value < 1:
@@ -119,6 +124,15 @@ def number(*, above: float = -math.inf, at_least: float = -math.inf, below: floa
             raise refuse(owner, attribute.alias or attribute.name, requirement, value)
 
     return check
+
+
+def descending(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    """Require a finite number above 0, or a tuple of such numbers of which none is above the one before it."""
+    values = list(value) if isinstance(value, tuple) else [value]
+    positive = values and all(is_finite(each) and each > 0.0 for each in values)
+    if not positive or values != sorted(values, reverse=True):
+        allowed = "a finite number above 0, or several in descending order"
+        raise refuse(owner, attribute.alias or attribute.name, allowed, value)
 
 
 def text(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:

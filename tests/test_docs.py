@@ -6,6 +6,10 @@ block prints stands in the next block, after one of two marks:
 * ``<!-- output -->``: the same text, character by character;
 * ``<!-- sample -->``: the same text but for its numbers, where a draw is not repeatable.
 
+Blocks ``console`` are sessions in a shell, typed in the same directory: what a command prints stands below it, and
+"..." for lines that are left out; ``<!-- sample -->`` may stand before such a block. In a page that has some, blocks
+with a title are files.
+
 ``python -m tests.test_docs`` runs every page and writes what it printed into these blocks.
 """
 
@@ -32,8 +36,9 @@ import numpy as np
 import pytest
 
 import dpframe as dp
+from docs.building import stage
 from dpframe import errors, hookspecs, plugin, postprocess
-from tests.support.pages import FENCE, Block, blocks, stable
+from tests.support.pages import FENCE, Block, agree, answers, blocks, stable, typed
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -64,17 +69,23 @@ def workshop(directory: Path) -> Iterator[None]:
 
 
 def printed(page: Path, directory: Path) -> dict[int, str]:
-    """Run the Python blocks of a page: what each of them prints, by the place where it starts."""
+    """Run the blocks of a page: what each of them prints, by the place where it starts."""
     namespace: dict[str, Any] = {"__name__": "documentation"}
+    text = page.read_text(encoding="utf-8")
     found = {}
     try:
         with workshop(directory):
-            for block in blocks(page.read_text(encoding="utf-8")):
+            for block in blocks(text):
                 if block.language == "python":
                     code = compile("\n" * block.line + block.body, str(page), "exec")
                     with contextlib.redirect_stdout(io.StringIO()) as caught:
                         exec(code, namespace)
                     found[block.start] = "\n".join(map(str.rstrip, caught.getvalue().rstrip().splitlines()))
+                elif block.title and "\n```console\n" in text:
+                    Path(block.title).write_text(block.body, encoding="utf-8")
+                elif block.language == "console":
+                    lines = [(f"$ {command}", *answers(command)) for command, _ in typed(block.body)]
+                    found[block.start] = "\n".join(line for part in lines for line in part)
     finally:
         for value in namespace.values():
             if inspect.isclass(value):
@@ -92,7 +103,15 @@ def shown(text: str, block: Block) -> Block | None:
     """The marked block that follows a block directly."""
     following = next((other for other in blocks(text) if other.start >= block.stop), None)
     between = text[block.stop : following.start].strip() if following else "nothing"
-    return following if following and following.mark and not between else None
+    wanted = following and following.mark and following.language != "console"
+    return following if wanted and not between else None
+
+
+def wrong_answers(block: Block, real: str) -> list[str]:
+    """The commands of a session that do not print what the block shows."""
+    alike = shape if block.mark == "sample" else stable
+    pairs = zip(typed(block.body), typed(real), strict=True)
+    return [command for (command, expected), (_, printed) in pairs if not agree(expected, printed, alike)]
 
 
 @each_page_here
@@ -102,6 +121,10 @@ def test_examples_run_and_print_what_is_shown(page: Path, tmp_path: Path) -> Non
     checked = 0
     for block in blocks(text):
         if block.start not in outputs:
+            continue
+        if block.language == "console":
+            assert [] == wrong_answers(block, outputs[block.start]), outputs[block.start]
+            checked += bool(block.mark)
             continue
         real, expected = outputs[block.start], shown(text, block)
         if expected is None:
@@ -113,6 +136,17 @@ def test_examples_run_and_print_what_is_shown(page: Path, tmp_path: Path) -> Non
         else:
             assert shape(expected.body) == shape(real)
     assert sum(bool(block.mark) for block in blocks(text)) == checked, "a mark does not follow a Python block"
+
+
+def test_sessions_are_compared() -> None:
+    """Lines may be left out where the page says so, and nowhere else; samples may differ in numbers only."""
+    lines = ["one", "two 2", "three", "four"]
+    for shown in (["one", "...", "four"], ["..."], ["...", "three", "..."], ["one", "..."]):
+        assert agree(shown, lines, str)
+    for shown in (["one", "four"], ["...", "two 3", "..."], ["...", "four", "..."], ["one", "...", "two 2", "three"]):
+        assert not agree(shown, lines, str)
+    assert agree(["one", "two 3", "..."], lines, shape)
+    assert not agree(["one", "to 3", "..."], lines, shape)
 
 
 def test_there_are_examples() -> None:
@@ -135,9 +169,8 @@ def test_commands_exist(page: Path) -> None:
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
     for block in blocks(page.read_text(encoding="utf-8")):
         if block.language == "console":
-            assert "from-a-shell.md" == page.name, (
-                "tests/cli/test_shell_tutorial.py runs the sessions of that page only"
-            )
+            assert page in HERE, "sessions of other pages are not run"
+            assert block.body.startswith("$ ")
         assert block.language not in ("bash", "shell", "zsh"), "use sh"
         if block.language == "sh":
             for line in block.body.splitlines():
@@ -206,8 +239,8 @@ def test_links_and_images_resolve(page: Path) -> None:
 
 
 def test_every_page_is_in_the_navigation() -> None:
-    listed = re.findall(r"^ +- ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
-    assert sorted(page.relative_to(DOCS).as_posix() for page in DOCS.glob("**/*.md")) == sorted(listed)
+    listed = re.findall(r"^ +- (?:Home: )?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
+    assert sorted(place for place in stage.pages().values() if place.endswith(".md")) == sorted(listed)
 
 
 def test_every_figure_is_used_and_every_picture_is_described() -> None:
@@ -259,7 +292,7 @@ def test_every_public_name_is_in_the_reference() -> None:
 def test_every_module_that_may_be_imported_is_in_the_reference() -> None:
     modules = {f"dpframe.{path.stem}" for path in Path(dp.__file__).parent.glob("*.py") if "__" not in path.stem}
     listed = set(re.findall(r"^\| `(dpframe[\w.]*)` \|", read("reference/modules.md"), re.M))
-    assert modules | {"dpframe", "dpframe.demo", "dpframe.testing"} == listed
+    assert modules | {"dpframe", "dpframe.demo", "dpframe.plots", "dpframe.testing"} == listed
 
 
 def test_every_name_in_the_reference_exists() -> None:
@@ -299,10 +332,14 @@ def rewrite(page: Path) -> None:
         outputs = printed(page, Path(directory))
     text = page.read_text(encoding="utf-8")
     for block in reversed(blocks(text)):
-        expected = shown(text, block) if block.start in outputs else None
+        if block.start not in outputs:
+            continue
+        expected, real = shown(text, block), outputs[block.start]
+        if block.language == "console" and wrong_answers(block, real):
+            mark = f"<!-- {block.mark} -->\n" if block.mark else ""
+            text = f"{text[: block.start]}{mark}```console\n{real}\n```{text[block.stop :]}"
         if expected is None:
             continue
-        real = outputs[block.start]
         alike = shape if expected.mark == "sample" else stable
         if alike(expected.body) != alike(real):
             fresh = f"<!-- {expected.mark} -->\n```text\n{real}\n```"

@@ -22,8 +22,12 @@ LAZY = {
     ("discovery", "builtin"): "what the core provides is found in the same way as plugins",
     ("reading", "statistics"): "`PrivateData.moment` names the statistic that almost every mechanism reads",
     ("builtin", "forecast"): "the core's own oracle simulates; it is provided through a hook as others are",
+    ("spec", "display"): "a promise about rows is shown as HTML in notebooks",
+    ("spec", "run"): "it is shown in the words of reports",
     ("plan", "run"): "`plan.run` and `plan.explain` are methods of the plan for users",
     ("plan", "forecast"): "`plan.require` and `plan.required_rows` are methods of the plan for users",
+    ("run", "plots"): "`result.plot` is a method of the result for users",
+    ("forecast", "plots"): "`comparison.plot` is a method of the comparison for users",
     ("run", "ledger"): "a run is charged to a ledger only where one is given",
     ("run", "forecast"): "`plan.explain` simulates only where simulations= or rows= asks for it",
 }

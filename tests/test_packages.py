@@ -116,6 +116,7 @@ def test_the_command_runs_a_plan(installed: Path, tmp_path: Path) -> None:
     run(installed, "-W", "error", *command, cwd=tmp_path)
     result = dp.Result.load(tmp_path / "out" / "result.json")
     assert {"dpframe", *MISSION} == set(result.versions)
+    assert "Protected is each person" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 
 def test_what_is_not_installed_is_named_with_how_to_get_it(installed: Path, tmp_path: Path) -> None:

@@ -19,9 +19,9 @@ def sampler(library: str) -> Callable[[], Any]:
 
         mechanism = Bingham(epsilon=EPSILON, sensitivity=1.0)
         return lambda: mechanism.randomize(MATRIX)
-    import opendp.prelude as dp  # type: ignore[import-not-found]
-    from opendp.extras.numpy import _sscp_domain  # type: ignore[import-not-found]
-    from opendp.extras.sklearn._make_eigenvector import (  # type: ignore[import-not-found]
+    import opendp.prelude as dp
+    from opendp.extras.numpy import _sscp_domain
+    from opendp.extras.sklearn._make_eigenvector import (
         make_private_eigenvector,
     )
 

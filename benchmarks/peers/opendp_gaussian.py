@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib.metadata import version
 from typing import Any
 
-import opendp.prelude as dp  # type: ignore[import-not-found]
+import opendp.prelude as dp
 
 
 @lru_cache

@@ -15,7 +15,7 @@ def model(library: str, epsilon: float, k: int, norm: float, rows: Any) -> Any:
         from diffprivlib.models import PCA  # type: ignore[import-not-found]
 
         return PCA(n_components=k, epsilon=epsilon, data_norm=norm, centered=True)
-    import opendp.prelude as dp  # type: ignore[import-not-found]
+    import opendp.prelude as dp
 
     dp.enable_features("contrib", "idealized-numerics", "honest-but-curious", "floating-point")
     count, dim = rows.shape

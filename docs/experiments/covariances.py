@@ -1,4 +1,4 @@
-"""Eigenvalues and gaps of the Adult and KDD Cup data sets, and what Assumption 2.1 asks of them.
+"""Eigenvalues and gaps of the Adult, KDD Cup and ACS data sets, and what Assumption 2.1 asks of them.
 
 Everything here is computed from public data sets as they are. None of it is private.
 """
@@ -18,7 +18,7 @@ from dpframe_gaussian import rates
 
 Floats = NDArray[np.float64]
 
-FOLDER = "DPFRAME_DATA"  # names a folder with kddcup99_10pct.npz, which has no license to be shipped
+FOLDER = "DPFRAME_DATA"  # names a folder with data sets that are not shipped
 EPSILON, DELTA = 1.0, 0.01
 
 
@@ -89,3 +89,20 @@ def kdd() -> Covariance | None:
         return None
     with np.load(path, allow_pickle=False) as archive:
         return normalized(archive["X"][1:])
+
+
+MEASURED = ("AGEP", "NOC", "NPF", "DENSITY", "EDU", "PINCP", "POVPIP", "PWGTP", "WGTP")  # the rest are categories
+
+
+def acs() -> Covariance | None:
+    """The numeric columns of the NIST excerpts of the American Community Survey 2019; None where they are not at hand.
+
+    They stand in for the 1990 Census of the paper. A value that does not apply counts as the mean of its column.
+    """
+    path = Path(os.environ.get(FOLDER, "")) / "acs2019_nist.npz"
+    if not path.is_file():
+        return None
+    with np.load(path, allow_pickle=False) as archive:
+        table, names = archive["X"].astype(np.float64), archive["columns"].tolist()
+    chosen = table[:, [names.index(name) for name in MEASURED]]
+    return normalized(np.where(np.isnan(chosen), np.nanmean(chosen, axis=0), chosen))

@@ -1,4 +1,4 @@
-"""The figures of the results page, from the numbers of the experiments. Needs matplotlib."""
+"""The figures of the page on Re-Analyze Gauss, from the numbers of the experiments. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from docs.experiments import growth, motion, shapes
-from docs.experiments import spiked as spiked_models
 from docs.experiments.covariances import Covariance
 from docs.experiments.wishart import Exponent, Gaps
 from docs.figures.style import INK, plt, save
@@ -61,25 +60,39 @@ def dyson_error(found: motion.ErrorAlongTime) -> None:
     save(figure, HERE / "dyson-error.svg")
 
 
-def wishart(first: Sequence[Gaps], second: Sequence[Gaps], powers: tuple[Exponent, Exponent]) -> None:
+def wishart_rows(printed: Sequence[Gaps], longer: Sequence[Gaps], powers: tuple[Exponent, Exponent]) -> None:
+    """Figure 1: the printed axis on the left, and what follows beyond it."""
     figure, axes = plt.subplots(1, 2, figsize=(9.6, 4.2))
-    _gaps(axes[0], [one.rows for one in first], first, powers[0])
-    axes[0].set_xlabel("rows m, at d = 10")
+    _gaps(axes[0], [one.rows for one in printed], printed, powers[0])
+    _gaps(axes[1], [one.rows for one in longer], longer, powers[1])
+    plain(axes[0].xaxis, [20, 50, 100, 200])
+    plain(axes[0].yaxis, [0.5, 1, 2, 5, 10])
+    plain(axes[1].xaxis, [20, 100, 1000, 10_000])
+    plain(axes[1].yaxis, [1, 2, 5, 10, 20, 50])
+    axes[0].set_ylim(0.5, 20)
+    axes[1].set_ylim(0.5, 250)
     axes[0].set_ylabel("smallest eigenvalue gap")
-    sizes = [one.dim for one in second]
-    _gaps(axes[1], sizes, second, powers[1])
-    axes[1].plot(sizes, np.sqrt(sizes), color=ORANGE, lw=1.4, ls=DOTTED, label="√d")
-    axes[1].set_xlabel("d, at m = d³ rows")
-    plain(axes[0].xaxis, [20, 100, 1000, 10_000])
-    plain(axes[0].yaxis, [1, 2, 5, 10, 20, 50])
-    plain(axes[1].xaxis, [5, 10, 20, 40, 80, 160])
-    plain(axes[1].yaxis, [2, 5, 10, 20, 50])
-    axes[0].set_ylim(0.5, 250)
-    axes[1].set_ylim(2, 250)
     for one in axes:
+        one.set_xlabel("rows m, at d = 10")
         one.grid(True)
         one.legend(loc="upper left")
-    save(figure, HERE / "wishart.svg")
+    save(figure, HERE / "001-1.svg")
+
+
+def wishart_dims(found: Sequence[Gaps], power: Exponent) -> None:
+    """Figure 2."""
+    figure, axes = plt.subplots(figsize=(5.6, 4.2))
+    sizes = [one.dim for one in found]
+    _gaps(axes, sizes, found, power)
+    axes.plot(sizes, np.sqrt(sizes), color=ORANGE, lw=1.4, ls=DOTTED, label="√d")
+    axes.set_xlabel("d, at m = d³ rows")
+    axes.set_ylabel("smallest eigenvalue gap")
+    plain(axes.xaxis, [5, 10, 20, 40, 80, 160])
+    plain(axes.yaxis, [2, 5, 10, 20, 50])
+    axes.set_ylim(2, 250)
+    axes.grid(True)
+    axes.legend(loc="upper left")
+    save(figure, HERE / "001-2.svg")
 
 
 def _gaps(axes: plt.Axes, sizes: Sequence[int], found: Sequence[Gaps], power: Exponent) -> None:
@@ -91,27 +104,30 @@ def _gaps(axes: plt.Axes, sizes: Sequence[int], found: Sequence[Gaps], power: Ex
     axes.loglog(sizes, means, "o", color=BLUE, ms=5, label="mean")
 
 
-def covariances(found: dict[str, tuple[Covariance, int]]) -> None:
-    figure, panels = plt.subplots(1, len(found), figsize=(4.8 * len(found), 4.2), squeeze=False)
-    for axes, (name, (data, rank)) in zip(panels[0], found.items(), strict=True):
-        shown = data.gaps[: rank + 4]
-        places = np.arange(1, len(shown) + 1)
-        axes.bar(places, shown, color=[BLUE if place <= rank else GREY for place in places], width=0.7)
-        for root, color, style, label in (
-            (False, ORANGE, DASHED, "without its root"),
-            (True, INK, "-", "Assumption 2.1"),
-        ):
-            needed = data.threshold(rank, root=root)
-            axes.axhline(needed, color=color, lw=1.5, ls=style, label=f"{label}, k = {rank}: {needed:.2f}")
+def covariance(name: str, title: str, data: Covariance, rank: int) -> None:
+    """Figures 3 to 5: eigenvalues on the left, gaps and what Assumption 2.1 asks of them on the right."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.2), gridspec_kw={"wspace": 0.3})
+    shown = min(rank + 4, len(data.gaps))
+    places = np.arange(1, shown + 1)
+    for axes, heights, label in (
+        (left, data.spectrum[:shown], "eigenvalue i"),
+        (right, data.gaps[:shown], "gap below eigenvalue i"),
+    ):
+        axes.bar(places, heights, color=[BLUE if place <= rank else GREY for place in places], width=0.7)
         axes.set_yscale("log")
-        axes.set_ylim(shown.min() / 1.5, shown.max() * 8)
-        axes.set_title(name, fontsize=11, color=INK)
+        axes.set_ylim(max(heights.min(), 1e-3 * heights.max()) / 1.5, heights.max() * 8)
         axes.set_xlabel("i")
+        axes.set_ylabel(label)
         axes.set_xticks(places)
-        axes.legend(loc="upper right")
-    panels[0, 0].set_ylabel("gap below eigenvalue i")
-    plain(panels[0, 0].yaxis, [10, 100, 1000])
-    save(figure, HERE / "covariances.svg")
+    for root, color, style, label in (
+        (False, ORANGE, DASHED, "without its root"),
+        (True, INK, "-", "Assumption 2.1"),
+    ):
+        needed = data.threshold(rank, root=root)
+        right.axhline(needed, color=color, lw=1.5, ls=style, label=f"{label}, k = {rank}: {needed:.2f}")
+    right.legend(loc="upper right")
+    left.set_title(title, fontsize=11, color=INK)
+    save(figure, HERE / f"{name}.svg")
 
 
 def rank_growth(spread: Sequence[growth.Errors], tied: Sequence[growth.Errors]) -> None:
@@ -175,41 +191,3 @@ def noise_shapes(found: Sequence[shapes.Case]) -> None:
     axes.grid(True)
     axes.legend(ncols=2, handlelength=3.2)
     save(figure, HERE / "shapes.svg")
-
-
-def spiked(found: dict[str, list[dict[str, float]]]) -> None:
-    """Every panel of the published figures on made-up rows, with our methods."""
-    colors = dict(
-        zip((*spiked_models.METHODS, spiked_models.OJA), (ORANGE, GREY, PURPLE, GREEN, BLUE, INK), strict=True)
-    )
-    figure, panels = plt.subplots(3, 3, figsize=(11.4, 9.6), gridspec_kw={"hspace": 0.42, "wspace": 0.28})
-    for axes, (name, errors) in zip(panels.flat, found.items(), strict=True):
-        what, cases = spiked_models.FIGURES[name]
-        values = spiked_models.varying(cases)
-        for method in errors[0]:
-            style = DASHED if method == spiked_models.PAPER else DOTTED if method == spiked_models.STARRED else "-"
-            drawn = [each[method] for each in errors]
-            axes.loglog(values, drawn, color=colors[method], ls=style, marker="o", ms=4, lw=1.6, label=method)
-        axes.set_title(f"{name} ({what})", fontsize=9.5, color=INK)
-        plain(axes.xaxis, values)
-        axes.yaxis.set_minor_formatter("")
-        axes.grid(True)
-    figure.legend(*panels.flat[0].get_legend_handles_labels(), loc="lower center", ncols=6, fontsize=10)
-    save(figure, HERE / "spiked.svg")
-
-
-def digits(found: spiked_models.Digits) -> None:
-    """Every fifth digit in the first two directions, without privacy and with it."""
-    shown = ("", spiked_models.PAPER, spiked_models.STARRED, spiked_models.BLOCK)
-    figure, panels = plt.subplots(1, 4, figsize=(12.4, 3.4), sharex=True, sharey=True)
-    for axes, method in zip(panels, shown, strict=True):
-        for digit, color in zip((1, 4, 9), (BLUE, ORANGE, GREEN), strict=True):
-            points = found.scores[method][found.labels == digit][::5]
-            sign = np.sign(np.sum(found.scores[method] * found.scores[""], axis=0))  # as without privacy
-            axes.scatter(*(points * sign).T, s=7, color=color, alpha=0.7, lw=0, label=str(digit))
-        axes.set_title(method or "without privacy", fontsize=10.5, color=INK)
-        axes.set_xlabel("first direction")
-        axes.grid(True)
-    panels[0].set_ylabel("second direction")
-    panels[0].legend(markerscale=2, fontsize=9)
-    save(figure, HERE / "digits.svg")

@@ -1,16 +1,14 @@
-"""The simulations of Cai, Xia and Zha (2024) run again, with our methods beside theirs, and their digits.
+"""The simulations of Cai, Xia and Zha (2024) run again, with our methods beside theirs.
 
 Rows are made up, so none of the results is about anybody; 'DP-Gauss*' takes its radius from the data, as the paper
-does, and is not private. The digits are read from the folder that the environment variable DPFRAME_DATA names.
+does, and is not private. DP-Oja is that of Liu et al. as published, one pass with its own clip.
 """
 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -18,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpframe as dp
-from docs.experiments.covariances import FOLDER
 from dpframe_spiked import SpikedCovariance, printed_level
 
 Floats = NDArray[np.float64]
@@ -26,10 +23,10 @@ Floats = NDArray[np.float64]
 DELTA = 0.1
 CLASSICAL = math.sqrt(2 * math.log(1.25 / DELTA))  # the noise of DP-Gauss at epsilon 1
 TRIALS = 40
-PER_DIGIT = 500
 PAPER, GAUSS, STARRED, EXACT, BLOCK = "spiked (paper)", "DP-Gauss", "DP-Gauss*", "gaussian", "spiked-block"
 METHODS = (PAPER, GAUSS, STARRED, EXACT, BLOCK)
-OJA = "DP-Oja"  # of examples/dpframe-oja
+OJA, ROUNDS = "DP-Oja (published)", "oja"  # both of examples/dpframe-oja
+OJA_CONSTANT, OJA_STEP = 0.2, 0.5  # the paper's choices; its step is this divided by n
 
 
 @attrs.frozen(kw_only=True)
@@ -69,16 +66,32 @@ class Case:
             return dp.release("value", "spiked", level=level, output=output, **model)
         if method in (GAUSS, STARRED):
             return dp.release("value", "gaussian", noise="triangular", level=self.epsilon / CLASSICAL)
-        if method == OJA:
+        if method == ROUNDS:
             return dp.release("value", "oja", clip=0.2)
         return dp.release("value", "gaussian") if method == EXACT else dp.release("value", BLOCK, rank=self.r)
 
     def released(self, method: str, what: str, rows: Floats, seed: int) -> Floats:
         """A covariance; or directions, of those methods that release nothing else."""
+        if method == OJA:
+            return self._one_pass(rows, seed)
         norm = float(np.linalg.norm(rows, axis=1).max()) if method == STARRED else self.formula
         plan = planned(self, method, what, 100 * norm if method == PAPER else norm)  # the paper clips nothing
         value: Floats = plan.run(rows, insecure_seed=seed)["value"]
-        return value if method in (PAPER, OJA) else value / self.n
+        return value if method in (PAPER, ROUNDS) else value / self.n
+
+    def _one_pass(self, rows: Floats, seed: int) -> Floats:
+        from dpframe_oja import OnePass
+
+        oja = OnePass.published(
+            rows=self.n,
+            dim=self.p,
+            largest=self.spike + 1.0,
+            epsilon=self.epsilon,
+            delta=DELTA,
+            constant=OJA_CONSTANT,
+            step=OJA_STEP / self.n,
+        )
+        return np.asarray(oja.direction(rows, seed)[:, None], dtype=np.float64)
 
 
 @lru_cache(maxsize=16)
@@ -97,7 +110,7 @@ def methods(what: str, cases: Sequence[Case]) -> tuple[str, ...]:
     """What a figure compares: DP-Oja where it is installed, for one direction."""
     oja = any("mechanism oja" in plugin.provides for plugin in dp.plugins())
     single = what == "components" and {case.r for case in cases} == {1}
-    return (*METHODS, OJA) if oja and single else METHODS
+    return (*METHODS, OJA, ROUNDS) if oja and single else METHODS
 
 
 def leading(found: Floats, rank: int) -> Floats:
@@ -116,8 +129,8 @@ def spiked_part(matrix: Floats, rank: int) -> Floats:
     return SpikedCovariance(of=(matrix + matrix.T) / 2, rank=rank, n=1).apply().array
 
 
-def simulated(case: Case, what: str, methods: Sequence[str] = METHODS, trials: int = TRIALS) -> dict[str, float]:
-    """The mean error of each method, all on the same rows, in Frobenius norm, of "components" or of a "covariance"."""
+def simulated(case: Case, what: str, methods: Sequence[str] = METHODS, trials: int = TRIALS) -> dict[str, Floats]:
+    """The errors of each method, all on the same rows, in Frobenius norm, of "components" or of a "covariance"."""
     errors: dict[str, list[float]] = {method: [] for method in methods}
     for seed in range(trials):
         rows, truth = case.draw(seed)
@@ -128,79 +141,80 @@ def simulated(case: Case, what: str, methods: Sequence[str] = METHODS, trials: i
             else:
                 difference = (found if method == PAPER else spiked_part(found, case.r)) - truth
             errors[method].append(float(np.linalg.norm(difference)))
-    return {method: float(np.mean(values)) for method, values in errors.items()}
-
-
-FIGURES: dict[str, tuple[str, list[Case]]] = {
-    "Figure 1, left: n": ("components", [Case(n=n, p=50, r=1, spike=10.0) for n in (1000, 3000, 10_000, 30_000)]),
-    "Figure 1, right: r": ("components", [Case(n=10_000, p=50, r=r, spike=10.0) for r in (1, 2, 3, 5)]),
-    "Figure 2, left: ε": (
-        "components",
-        [Case(n=10_000, p=50, r=3, spike=10.0, epsilon=epsilon) for epsilon in (0.2, 0.5, 1.0, 2.0)],
-    ),
-    "Figure 2, right: λ": (
-        "components",
-        [Case(n=10_000, p=50, r=3, spike=spike) for spike in (3.0, 10.0, 50.0, 200.0)],
-    ),
-    "Figure 3: p > n, λ": ("components", [Case(n=30, p=50, r=3, spike=spike) for spike in (1e3, 1e4, 1e5, 1e6)]),
-    "Figure 5, p = 50: n": ("covariance", [Case(n=n, p=50, r=3, spike=10.0) for n in (3000, 10_000, 30_000)]),
-    "Figure 5, p = 100: n": ("covariance", [Case(n=n, p=100, r=3, spike=10.0) for n in (3000, 10_000, 30_000)]),
-    "Figure 6, p = 50: λ": ("covariance", [Case(n=10_000, p=50, r=3, spike=spike) for spike in (5.0, 20.0, 100.0)]),
-    "Figure 6, p = 100: λ": ("covariance", [Case(n=10_000, p=100, r=3, spike=spike) for spike in (5.0, 20.0, 100.0)]),
-}
-"""What is drawn in each figure, and the points of it. The axes are ours: the paper does not print their values."""
+    return {method: np.array(values) for method, values in errors.items()}
 
 
 @attrs.frozen(kw_only=True)
-class Digits:
-    """The digits 1, 4 and 9 in three private directions.
+class Panel:
+    """One panel of a published figure.
 
     Args:
-        explained: the share of the variance that the directions explain: 5 %, median and 95 % over seeds.
-        best: the most that three directions can explain.
-        scores: the digits in the first two directions of one seed, by method; without privacy under "".
-        labels: which digit is which.
+        title: what it shows.
+        axis: what varies, as the axis is labeled.
+        what: "components" or "covariance".
+        cases: its points. What the paper prints is as printed; the values of its axes are not known, and are ours.
+        boxes: whether the paper draws box plots; means and deviations otherwise.
     """
 
-    explained: dict[str, tuple[float, float, float]]
-    best: float
-    scores: dict[str, Floats]
-    labels: NDArray[np.int64]
+    title: str
+    axis: str
+    what: str
+    cases: tuple[Case, ...]
+    boxes: bool = False
 
 
-def mnist(trials: int = 20) -> Digits | None:
-    """1500 digits of 14 × 14 pixels, r = 3, ε = 2, δ = 0.1; None where the file is not at hand.
-
-    As in the paper, λ and σ² are read off the data (the mean of the three leading eigenvalues, and of the 50th to the
-    140th): this is an experiment on public digits, not a private release.
-    """
-    path = Path(os.environ.get(FOLDER, "")) / "mnist_149.npz"
-    if not path.is_file():
-        return None
-    rows = digits(path)
-    n, p = rows.shape
-    values = np.linalg.eigvalsh(rows.T @ rows / n)[::-1]
-    noise = float(values[49:140].mean())
-    scaled = rows / math.sqrt(noise)  # unit noise, as everywhere here
-    case = Case(n=n, p=p, r=3, spike=float(values[:3].mean()) / noise - 1.0, epsilon=2.0)
-    found, scores = {}, {"": rows @ leading(rows.T @ rows, 2)}
-    for method in METHODS:
-        released = [case.released(method, "components", scaled, seed) for seed in range(trials)]
-        shares = [float(np.square(rows @ leading(each, case.r)).sum() / np.square(rows).sum()) for each in released]
-        low, middle, high = np.quantile(shares, (0.05, 0.5, 0.95)).tolist()
-        found[method], scores[method] = (low, middle, high), rows @ leading(released[0], 2)
-    best = float(values[:3].sum() / values.sum())
-    return Digits(explained=found, best=best, scores=scores, labels=np.repeat([1, 4, 9], PER_DIGIT))
+def _over(**values: Any) -> tuple[Case, ...]:
+    """Cases that differ in the one argument that is a list."""
+    (name,) = [name for name, value in values.items() if isinstance(value, list)]
+    return tuple(Case(**{**values, name: each}) for each in values[name])
 
 
-def digits(path: Path) -> Floats:
-    """500 of each digit, pixels averaged in squares of four, on [0, 1], centered."""
-    with np.load(path, allow_pickle=False) as archive:
-        images, labels = archive["X"], archive["y"]
-    chosen = np.concatenate([np.flatnonzero(labels == digit)[:PER_DIGIT] for digit in (1, 4, 9)])
-    small = images[chosen].astype(np.float64).reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)) / 255
-    rows = small.reshape(len(small), 196)
-    return np.asarray(rows - rows.mean(axis=0), dtype=np.float64)
+NUMBERS = [1000, 3000, 10_000, 30_000]
+
+FIGURES: dict[str, tuple[Panel, ...]] = {
+    "004-1": (
+        Panel(title="r = 1", axis="n", what="components", cases=_over(n=NUMBERS, p=50, r=1, spike=10.0)),
+        Panel(
+            title="n = 10,000",
+            axis="r",
+            what="components",
+            cases=_over(n=10_000, p=50, r=[1, 2, 3, 5], spike=10.0),
+            boxes=True,
+        ),
+    ),
+    "004-2": (
+        Panel(
+            title="λ = 10",
+            axis="ε",
+            what="components",
+            cases=_over(n=10_000, p=50, r=3, spike=10.0, epsilon=[0.2, 0.5, 1.0, 2.0]),
+        ),
+        Panel(
+            title="ε = 1",
+            axis="λ",
+            what="components",
+            cases=_over(n=10_000, p=50, r=3, spike=[3.0, 10.0, 50.0, 200.0]),
+        ),
+    ),
+    "004-3": (
+        Panel(
+            title="p = 50, n = 30, r = 3",
+            axis="λ",
+            what="components",
+            cases=_over(n=30, p=50, r=3, spike=[1e3, 1e4, 1e5, 1e6]),
+            boxes=True,
+        ),
+    ),
+    "004-5": tuple(
+        Panel(title=f"p = {p}", axis="n", what="covariance", cases=_over(n=NUMBERS, p=p, r=3, spike=10.0))
+        for p in (50, 100)
+    ),
+    "004-6": tuple(
+        Panel(title=f"p = {p}", axis="λ", what="covariance", cases=_over(n=10_000, p=p, r=3, spike=[5.0, 20.0, 100.0]))
+        for p in (50, 100)
+    ),
+}
+"""The panels of each published figure on made-up rows."""
 
 
 def varying(cases: Sequence[Case]) -> list[Any]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 BATCH = 200  # matrices at a time
+PRINTED = [(rows, 10) for rows in range(20, 201, 20)]  # the axis of Figure 1
 FIRST = [(rows, 10) for rows in (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)]
 SECOND = [(dim**3, dim) for dim in (5, 7, 10, 14, 20, 28, 40, 56, 80, 113, 160)]
 

@@ -22,6 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("plan",),
     ("run",),
     ("ledger", "forecast", "auditing", "steward"),
+    ("plots",),
     ("testing",),
     ("demo", "cli"),
 )

@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 
 import dpframe.plugin as dp
+from docs.figures.results import results
 from docs.figures.style import INK, STYLE, plt, save
 from dpframe.auditing.evidence import Terms, visible
 from dpframe.auditing.neighbor_pairs import built_in
@@ -221,4 +222,5 @@ if __name__ == "__main__":
         event()
         audit()
         growth()
+        results()
     billion()

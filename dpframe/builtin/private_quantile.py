@@ -146,7 +146,8 @@ class PrivateQuantile(Mechanism):
         return {"rank (rows)": self._rank_scale(rows, level)}
 
     def law(self, value: Kind, rows: Rows, level: float, laws: Mapping[str, Law]) -> Law:
-        return RankLaw(scale=self._rank_scale(rows, level), points=self.points, quantile=float(self._fraction))
+        scale, quantile = self._rank_scale(rows, level), float(self._fraction)
+        return RankLaw(scale=scale, points=self.points, quantile=quantile, shape=value.array.shape)
 
     def _rank_scale(self, rows: Rows, level: float) -> float:
         """The rank error, in rows, at which a grid point has 1/e times the weight of the exact quantile."""

@@ -129,6 +129,11 @@ def explain(arguments: argparse.Namespace) -> None:
         simulations=arguments.simulations,
         progress=_on_a_terminal(),
     )
+    if arguments.html is not None:
+        try:
+            explanation.to_html(arguments.html)
+        except OSError as error:
+            raise DataError(f"{arguments.html} cannot be written: {error.strerror or error}.") from None
     if arguments.json:
         print(explanation.to_json())
     else:

@@ -220,6 +220,12 @@ def _add_explain(explain: argparse.ArgumentParser) -> None:
         default=0,
         help="releases to simulate on synthetic data for the forecast (default: 0)",
     )
+    explain.add_argument(
+        "--html",
+        type=Path,
+        metavar="FILE",
+        help="also write a page, with forecasts for other budgets under a slider; each takes as long as the first",
+    )
     explain.add_argument("--json", action="store_true", help=JSON)
 
 

@@ -118,7 +118,7 @@ def main() -> None:
     forecasts = explanation.columns.columns
     of_means, of_covariance = result.interval("mean_in_units"), result.interval("covariance_in_units")
     released = result["mean_in_units"], of_means.low, of_means.high
-    console.print(table(beside_the_truth("mean", [each.mean for each in forecasts], released, means)))
+    console.print(table(beside_the_truth("mean", [each.mean for each in forecasts], released, means)), "")
     released = deviations(result["covariance_in_units"]), deviations(of_covariance.low), deviations(of_covariance.high)
     margins = [each.sd for each in forecasts]
     console.print(table(beside_the_truth("standard deviation", margins, released, deviations(covariance))))

@@ -37,8 +37,19 @@ def as_json(content: Any, path: str | Path | None = None) -> str:
         text = json.dumps(content, indent=1, allow_nan=False)
     except (TypeError, ValueError):
         text = json.dumps(_plain(content), indent=1, allow_nan=False)
+    written(text + "\n", path)
+    return text
+
+
+def written(text: str, path: str | Path | None) -> str:
+    """The text, also written to a file if a path is given.
+
+    Args:
+        text: the text.
+        path: the path of the file.
+    """
     if path is not None:
-        Path(path).write_text(text + "\n", encoding="utf-8")
+        Path(path).write_text(text, encoding="utf-8")
     return text
 
 

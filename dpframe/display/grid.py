@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.text import Text
 
 LINES = 60  # a matrix that needs more of them is shown in part
@@ -42,7 +42,8 @@ class Grid:
     faint: Any = attrs.field(default=lambda cell: False)
     lines: int = LINES
 
-    def __rich_console__(self, console: Console, options: Any) -> Iterator[Text]:
+    def __rich_console__(self, console: Console, options: Any) -> Iterator[RenderableType]:
+        from rich.padding import Padding
         from rich.text import Text
 
         room = options.max_width
@@ -55,14 +56,24 @@ class Grid:
                     yield Text()
                 yield from self._lines(panel, len(self.cells), room)
             return
-        rows = min(LEADING, len(self.cells))
-        yield from self._lines(panels[0], rows, room)
+        part = attrs.evolve(self, cells=self.cells[:LEADING], rows=self.rows[:LEADING])
+        panel = next(part._panels(room))
+        yield from part._lines(panel, len(part.cells), room)
+        yield Padding(Text(self.left_out(len(part.cells), len(panel))), (0, 0, 0, len(INDENT)))
+
+    def left_out(self, rows: int, columns: int) -> str:
+        """A line that says which part is shown, and where all of it is.
+
+        Args:
+            rows: the number of rows that are shown.
+            columns: the number of columns that are shown.
+        """
         parts = [
             f"the first {part} of {whole} {what}"
-            for part, whole, what in ((rows, self.shape[0], "rows"), (len(panels[0]), self.shape[1], "columns"))
+            for part, whole, what in ((rows, self.shape[0], "rows"), (columns, self.shape[1], "columns"))
             if part < whole
         ]
-        yield Text(f"{INDENT}… {' and '.join(parts)}; all of it: {self.where}")
+        return f"… {' and '.join(parts)}; all of it: {self.where}"
 
     def _panels(self, room: int) -> Iterator[range]:
         """The columns that are shown beside each other."""

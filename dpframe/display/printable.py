@@ -1,15 +1,14 @@
-"""Plain text and HTML from a rich rendering."""
+"""Plain text and HTML from one rendering."""
 
 from __future__ import annotations
 
 import io
-import os
 import shutil
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
 
 
 NOT_PRIVATE = "NOT PRIVATE"
@@ -36,26 +35,21 @@ class Printable(ABC):
         return bool(getattr(self, "shareable", True))
 
     def _repr_html_(self) -> str:
-        console = plain_console(110, file=io.StringIO(), record=True, no_color=False)
-        console.print(self)
-        return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+        from dpframe.display.notebook import html_of
+
+        return html_of(self)
 
 
 def plain_text(content: RenderableType, width: int = WIDTH) -> str:
-    """The plain text of a rendering.
+    """The plain text of a rendering, without terminal control codes.
 
     Args:
         content: what is rendered.
         width: the width of a line.
     """
-    text = io.StringIO()
-    plain_console(width, file=text).print(content)
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()).rstrip()
-
-
-def plain_console(width: int, *, no_color: bool = True, **settings: Any) -> Console:
-    """A console of this width without terminal control codes, and without color by default."""
     from rich.console import Console
 
-    plain = no_color or "NO_COLOR" in os.environ
-    return Console(width=width, no_color=plain, highlight=False, force_terminal=False, force_jupyter=False, **settings)
+    text = io.StringIO()
+    console = Console(file=text, width=width, no_color=True, highlight=False, force_terminal=False, force_jupyter=False)
+    console.print(content)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()).rstrip()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 NARROW = 90  # in a terminal with fewer columns, the widths of columns follow from their words
+BROKEN = 60  # from as many columns on, words are broken to keep a table
 UNBROKEN = 12  # characters of a word that stay together in such a table
-BETWEEN = 2  # spaces after each column of such a table
+BREAK = re.compile(r"(?<=[.\-=(,/_])(?=[^\s\d])|(?<==)(?=\d)")
+"""Where a word may be broken before that: after a mark, but not within a number."""
 
 
 def heading(text: str) -> RenderableType:
@@ -19,17 +23,22 @@ def heading(text: str) -> RenderableType:
     return Text(text, style="bold")
 
 
-def pairs(labeled: dict[str, str]) -> RenderableType:
+class pairs:  # noqa: N801 - a renderable that reads like a function
     """Labels on the left, texts on the right."""
-    from rich.table import Table
-    from rich.text import Text
 
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="cyan", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for label, text in labeled.items():
-        grid.add_row(Text("  " + label), Text(text))
-    return grid
+    def __init__(self, labeled: Mapping[str, str]) -> None:
+        self.labeled = labeled
+
+    def __rich_console__(self, console: Console, options: Any) -> Any:
+        from rich.table import Table
+        from rich.text import Text
+
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(style="cyan", no_wrap=True)
+        grid.add_column(overflow="fold")
+        for label, text in self.labeled.items():
+            grid.add_row(Text("  " + label), Text(text))
+        yield grid
 
 
 def sentence(caveat: str) -> str:
@@ -48,36 +57,78 @@ class table:  # noqa: N801 - a renderable that reads like a function
         from rich.table import Table
         from rich.text import Text
 
-        widths = self._widths(options.max_width) if options.max_width < NARROW else {}
+        narrow = options.max_width < NARROW
+        widths, between = self._widths(options.max_width) if narrow else ({}, 2)
         if widths is None:
             for row in self.rows:
                 yield Text()
                 yield pairs(row)
             return
-        wide = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0) if widths else (0, 1), show_edge=not widths)
+        padding = (0, between - 1, 0, 0) if narrow else (0, 1)  # beside the column of spaces that divides two
+        wide = Table(box=box.SIMPLE_HEAD, padding=padding, show_edge=not narrow)
         for label in self.rows[0]:
-            right = label.startswith("ε")
-            wide.add_column(label, overflow="fold", justify="right" if right else "left", width=widths.get(label))
+            justify: Literal["left", "right"] = "right" if is_number(label) else "left"
+            wide.add_column(label, overflow="fold", justify=justify, width=widths.get(label))
         for row in self.rows:
-            wide.add_row(*map(Text, row.values()))
+            wide.add_row(*(Text(_folded(text, widths.get(label))) for label, text in row.items()))
         yield wide
 
-    def _widths(self, room: int) -> dict[str, int] | None:
-        """The widths of columns that break no word, or if need be only long ones; None where there is no room for them.
+    def _widths(self, room: int) -> tuple[dict[str, int] | None, int]:
+        """The widths of columns and the spaces between them; None where there is no room for them.
 
-        What is left is shared in proportion to what the columns would take beyond that.
+        No word is broken if that is possible; else words are broken after marks, and long ones anywhere, and then
+        columns move closer. What is left is shared in proportion to what the columns would take beyond that.
         """
         lines = {label: "\n".join(row[label] for row in self.rows).splitlines() for label in self.rows[0]}
         wanted = {label: max(map(len, [label, *each])) for label, each in lines.items()}
-        for longest in (room, UNBROKEN):
-            least = {label: max(len(word[:longest]) for word in _words(label, each)) for label, each in lines.items()}
-            spare = room - sum(BETWEEN + width for width in least.values())
+        for pieces, between in ((_whole, 2), (_pieces, 2), (_pieces, 1))[: 3 if room >= BROKEN else 1]:
+            least = {label: _longest(label, each, pieces) for label, each in lines.items()}
+            spare = room - sum(between + width for width in least.values())
             if spare >= 0:
                 share = min(spare / max(sum(wanted.values()) - sum(least.values()), 1), 1.0)
-                return {label: width + int(share * (wanted[label] - width)) for label, width in least.items()}
-        return None
+                return {label: width + int(share * (wanted[label] - width)) for label, width in least.items()}, between
+        return None, 2
 
 
-def _words(label: str, lines: list[str]) -> list[str]:
-    """What a column must not break: the words of its cells and of its label, and a label such as "ε alone" itself."""
-    return [*([label] if label.startswith("ε") else label.split()), *(word for line in lines for word in line.split())]
+def is_number(label: str) -> bool:
+    """Whether the cells under a label are numbers, which are aligned on the right."""
+    return label.startswith("ε")
+
+
+def _longest(label: str, lines: list[str], pieces: Callable[[str], list[str]]) -> int:
+    """The width of what a column must not break: pieces of its words, and a label such as "ε alone" itself."""
+    words = [word for line in lines for word in line.split()]
+    kept = [label] if is_number(label) else label.split()
+    return max(map(len, [*kept, *(piece for word in words for piece in pieces(word))]))
+
+
+def _whole(word: str) -> list[str]:
+    return [word]
+
+
+def _pieces(word: str) -> list[str]:
+    """The parts of a word, each with the mark it ends with; parts that are long are cut.
+
+    >>> _pieces("covariance.scaled-radius"), _pieces("epsilon=0.25"), _pieces("1e-06")
+    (['covariance.', 'scaled-', 'radius'], ['epsilon=', '0.25'], ['1e-06'])
+    """
+    return [part[at : at + UNBROKEN] for part in BREAK.split(word) for at in range(0, len(part), UNBROKEN)]
+
+
+def _folded(text: str, width: int | None) -> str:
+    """A text in lines of at most this width: words that do not fit are broken after marks."""
+    if width is None:
+        return text
+    folded = []
+    for line in text.split("\n"):
+        current = ""
+        for word in line.split(" "):
+            parts = [word] if len(word) <= width else _pieces(word)
+            for place, part in enumerate(parts):
+                joined = f"{current} {part}" if current and place == 0 else current + part
+                if current and len(joined) > width:
+                    folded.append(current)
+                    joined = part
+                current = joined
+        folded.append(current)
+    return "\n".join(folded)

@@ -23,11 +23,19 @@ def render_columns(forecasts: ColumnForecasts) -> RenderableType:
     from rich.padding import Padding
     from rich.text import Text
 
-    share = f"{100 * forecasts.confidence:g} %"
-    title = f"Error to expect in each column, for {forecasts.rows} rows: ± holds {share} of releases"
-    cells = [_cells(forecasts, column) for column in forecasts.columns]
+    cells = column_cells(forecasts)
     lines = [Padding(Text(line, style="dim"), (0, 0, 0, 2)) for line in assumptions(forecasts)]
-    return Group(heading(title), table(cells), *lines)
+    return Group(heading(column_title(forecasts)), table(cells), *lines)
+
+
+def column_title(forecasts: ColumnForecasts) -> str:
+    """The title of the table of forecasts.
+
+    Args:
+        forecasts: the forecasts.
+    """
+    share = f"{100 * forecasts.confidence:g} %"
+    return f"Error to expect in each column, for {forecasts.rows} rows: ± holds {share} of releases"
 
 
 def assumptions(forecasts: ColumnForecasts) -> list[str]:
@@ -59,6 +67,15 @@ def assumptions(forecasts: ColumnForecasts) -> list[str]:
         "vary less have less precise correlations.",
         f"From {forecasts.draws} simulated releases of {', '.join(map(repr, steps))}; no data was read.",
     ]
+
+
+def column_cells(forecasts: ColumnForecasts) -> list[dict[str, str]]:
+    """The rows of the table of forecasts, one for each column.
+
+    Args:
+        forecasts: the forecasts.
+    """
+    return [_cells(forecasts, column) for column in forecasts.columns]
 
 
 def _cells(forecasts: ColumnForecasts, column: ColumnForecast) -> dict[str, str]:

@@ -23,6 +23,8 @@ from dpframe.spec.scenario import Scenario
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from dpframe.plots import ComparisonDisplay, EpsilonsDisplay
+
 
 @attrs.frozen(kw_only=True)
 class Candidate:
@@ -146,6 +148,18 @@ class Comparison(Printable, Exportable):
             "left_out": dict(self.left_out),
         }
 
+    def plot(self, ax: Any = None) -> ComparisonDisplay:
+        """Draw the errors with matplotlib; the figure is `figure_` of the display that is returned.
+
+        Needs ``pip install 'dpframe[plots]'``.
+
+        Args:
+            ax: the axes to draw on; None for a new figure.
+        """
+        from dpframe.plots import ComparisonDisplay
+
+        return ComparisonDisplay.from_comparison(self).plot(ax)
+
     def __rich__(self) -> RenderableType:
         from dpframe.forecast.render import render_comparison
 
@@ -180,6 +194,16 @@ class Comparisons(Printable, Exportable):
         return {
             "comparisons": [{"epsilon": epsilon, **each.to_dict()} for epsilon, each in self.by_epsilon.items()],
         }
+
+    def plot(self, ax: Any = None) -> EpsilonsDisplay:
+        """Draw the errors against epsilon with matplotlib; see :meth:`Comparison.plot`.
+
+        Args:
+            ax: the axes to draw on; None for a new figure.
+        """
+        from dpframe.plots import EpsilonsDisplay
+
+        return EpsilonsDisplay.from_comparisons(self).plot(ax)
 
     def __rich__(self) -> RenderableType:
         from dpframe.forecast.render import render_comparisons

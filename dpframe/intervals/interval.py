@@ -30,6 +30,7 @@ class Interval:
         method: how the interval was found and what it does not include, in sentences.
         determined: where the interval says anything beyond what holds for every data set.
         simultaneous: whether all intervals hold together with that confidence.
+        approximate: whether the confidence is not proved, not even for small noise: releases were redrawn.
         angle_degrees: of a subspace, the largest angle to the one without noise, at that confidence; 90 where it is not
             determined, and None for other values.
     """
@@ -40,6 +41,7 @@ class Interval:
     method: str
     determined: NDArray[Any] = attrs.field(converter=_read_only)
     simultaneous: bool = False
+    approximate: bool = False
     angle_degrees: float | None = None
 
     def __attrs_post_init__(self) -> None:

@@ -25,11 +25,13 @@ class RankLaw(Law):
         scale: the excess rank, in rows, at which a point has 1/e times the probability of the best one.
         points: the number of points of the grid.
         quantile: the wanted quantile.
+        shape: of the value, where several were chosen in the same way.
     """
 
     scale: float
     points: int
     quantile: float
+    shape: tuple[int, ...] = ()
 
     def rank_error(self, confidence: float) -> float:
         """The number of rows by which the rank is farther from the wanted one than that of the nearest grid point.
@@ -46,12 +48,12 @@ class RankLaw(Law):
             "point of the grid. How far that is in units depends on how many rows are near, which was not released."
         )
         return Interval(
-            low=np.array(-np.inf),
-            high=np.array(np.inf),
+            low=np.full(self.shape, -np.inf),
+            high=np.full(self.shape, np.inf),
             confidence=confidence,
             method=method,
-            determined=np.array(False),
+            determined=np.zeros(self.shape, dtype=bool),
         )
 
     def standard_error(self) -> FloatArray:
-        return np.array(np.inf)
+        return np.full(self.shape, np.inf)

@@ -52,6 +52,7 @@ class RedrawnLaw(Law):
             confidence=confidence,
             method=sentences(words, sampled),
             determined=np.ones(self.value.shape, dtype=bool),
+            approximate=True,
         )
 
     def standard_error(self) -> FloatArray:

@@ -112,7 +112,7 @@ class Account:
             now, total, entry = self._enter(transaction, plan, stated)
         if entry is None:
             raise _refusal(plan, now, total)
-        return attrs.evolve(charged(now, entry, entry.number), notices=notices)
+        return attrs.evolve(charged(now, entry, entry), notices=notices)
 
     def outlook(self, plan: Plan, stated: Statement) -> Outlook:
         """What a run would charge; nothing is charged, and BudgetExceeded is raised where it would not fit.
@@ -214,8 +214,10 @@ class Account:
         journal = self.ledger.journal
         with journal.writing() as transaction:
             check_history(journal, transaction, (self.head.number, self.head.hash), (charge.entry, charge.head))
+            reserved = transaction.at(charge.entry)
+            assert reserved is not None  # by the check of the history
             entry = recorded.write_outcome(journal, transaction, charge, kind, **content)
-        return attrs.evolve(charged(self.dataset, entry, charge.entry), notices=charge.notices)
+        return attrs.evolve(charged(self.dataset, entry, reserved), notices=charge.notices)
 
 
 def not_recorded(charge: Charge, error: Exception) -> str:

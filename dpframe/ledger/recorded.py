@@ -45,26 +45,30 @@ def check_history(journal: Journal, transaction: Transaction, *seen: tuple[int, 
             )
 
 
-def charged(dataset: Dataset, entry: Entry, reserved: int) -> Charge:
+def charged(dataset: Dataset, entry: Entry, reserved: Entry) -> Charge:
     """The charge of a run, as one of its entries shows it.
 
     Args:
         dataset: the data set, for its terms.
         entry: the reservation of the run, or its outcome.
-        reserved: the number of its reservation.
+        reserved: its reservation, which tells when, by whom and what for.
     """
-    limit, state = dataset.filter, entry.content
-    total = Fraction(state["total"])
+    limit, state, said = dataset.filter, entry.content, reserved.content
+    total, details = Fraction(state["total"]), said["details"]
     return Charge(
         dataset=dataset.name,
         run=state["run"],
-        entry=reserved,
+        entry=reserved.number,
         head=entry.hash,
         budget=limit.budget,
         spent=limit.spent(total),
         remaining=limit.remaining(total),
         caveat=caveat(state["modelled"], state["runs"]),
         slack=slack(limit.budget.epsilon, float(Fraction(state.get("law_errors", 0)))),  # format 1 has none
+        time=said["time"],
+        user=str(details.get("user", "")),
+        note=str(details.get("note", "")),
+        others=limit.spent(max(total - Fraction(said["cost"]), Fraction(0))),
     )
 
 
@@ -114,7 +118,7 @@ def record(journal: Journal, transaction: Transaction, result: Result) -> Result
     else:
         run.check(run.difference(result))
         outcome = run.outcome
-    return attrs.evolve(result, charge=charged(run.dataset, outcome, run.reserved.number))
+    return attrs.evolve(result, charge=charged(run.dataset, outcome, run.reserved))
 
 
 def check_result(journal: Journal, transaction: Transaction, result: Result) -> None:
@@ -201,9 +205,10 @@ class _Run:
         entry = next((each for each in (self.reserved, self.outcome) if each and each.hash == self.charge.head), None)
         if entry is None:
             return "its head is not that of the run"
-        said, found = self.charge, charged(self.dataset, entry, self.reserved.number)
+        said, found = self.charge, charged(self.dataset, entry, self.reserved)
         same = said.budget == found.budget and bool(said.caveat) == bool(found.caveat)
         figures = ((said.spent, found.spent), (said.remaining, found.remaining))
         alike = all(math.isclose(a.epsilon, b.epsilon, rel_tol=ROUNDING) and a.delta == b.delta for a, b in figures)
         alike = alike and math.isclose(said.slack, found.slack, rel_tol=ROUNDING)
+        same = same and said.time in ("", found.time)  # results of earlier versions have none
         return None if same and alike else "what it says of its data set was changed"

@@ -14,7 +14,7 @@ from dpframe.spec.refs import parameters_of
 from dpframe.spec.rows import NEIGHBORS, Rows
 from dpframe.spec.scenario import Scenario
 
-TYPES = {"int": "integer", "float": "number", "str": "string", "bool": "boolean"}
+TYPES = {"int": "integer", "float": "number", "str": "string", "bool": "boolean", "tuple[float, ...]": "array"}
 REFERENCE = {
     "type": "object",
     "properties": {"ref": {"type": "string"}},

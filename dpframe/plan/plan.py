@@ -196,6 +196,24 @@ class Plan:
         """What a run of this plan costs, as the accountant computes it."""
         return self.pricing.spent
 
+    def dp_events(self) -> Any:
+        """The releases of a run as one event of Google's dp_accounting, for accountants and tools that take those.
+
+        Compose it under that library's default relation, ADD_OR_REMOVE_ONE, whatever relation this plan has: the events
+        already contain the plan's, and REPLACE_ONE would count it twice. A loss that the library has no event for is an
+        UnsupportedDpEvent, which its accountants refuse; one that rests on a model of the data is a NonPrivateDpEvent.
+        The numerical slack of releases graded "floating" is not in it. Needs ``pip install 'dpframe[pld]'``.
+        """
+        from dpframe.accounting.dp_events import composed_event
+
+        return composed_event(self.pricing.all_losses)
+
+    def _repr_html_(self) -> str:
+        from dpframe.display.notebook import html_of
+        from dpframe.run.plan_text import render_plan
+
+        return html_of(render_plan(self))
+
     # -- use ----------------------------------------------------------------------------------------------------------
 
     def bind(self, dim: int) -> Plan:
@@ -451,7 +469,7 @@ class Plan:
         Args:
             data: a two-dimensional array or memory map; a table of named columns (structured array, dictionary, pandas,
                 polars, Arrow, the path of a Parquet or CSV file); a query (`dp.query`, a DuckDB relation); a Dask array
-                or data frame; or an iterable of chunks.
+                or data frame; a Spark data frame; or an iterable of chunks.
             ledger: the ledger that is charged before anything is read: a `dp.Ledger`, its path or its URL. The plan is
                 then calibrated with the accountant of the data set.
             dataset: the name of the data set in the ledger.

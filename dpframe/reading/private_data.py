@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import attrs
@@ -27,21 +27,40 @@ def _all_read_only(statistics: Mapping[Statistic, Parts]) -> Mapping[Statistic, 
     }
 
 
+def _unheard(done: int, total: int) -> None:
+    """Nobody watches."""
+
+
 @attrs.frozen(repr=False, eq=False)
 class PrivateData(Redacted):
-    """What a mechanism receives: the public promise and the exact statistics that it declared."""
+    """What a mechanism receives: the public promise and the exact statistics that it declared.
+
+    Args:
+        rows: the promise about the rows.
+        statistics: the integer parts of each statistic.
+        progress: a function that mechanisms with a long draw may call with the number of parts that are done, and of
+            all of them. Whoever runs the plan sees both, so they must not depend on the data.
+    """
 
     rows: Rows
     _statistics: Mapping[Statistic, Parts] = attrs.field(alias="statistics", converter=_all_read_only)
+    progress: Callable[[int, int], None] = attrs.field(default=_unheard, kw_only=True)
 
-    def handed(self, rows: Rows, statistics: Mapping[Statistic, Statistic]) -> PrivateData:
+    def handed(
+        self,
+        rows: Rows,
+        statistics: Mapping[Statistic, Statistic],
+        progress: Callable[[int, int], None] = _unheard,
+    ) -> PrivateData:
         """What a mechanism is handed of these data: only its own statistics, with its own promise.
 
         Args:
             rows: the promise about the rows that its step sees.
             statistics: by each statistic that it declared, the one that was read for it.
+            progress: receives how much of its draw is done.
         """
-        return PrivateData(rows, statistics={own: self._statistics[read] for own, read in statistics.items()})
+        own = {declared: self._statistics[read] for declared, read in statistics.items()}
+        return PrivateData(rows, statistics=own, progress=progress)
 
     @property
     def statistics(self) -> tuple[Statistic, ...]:

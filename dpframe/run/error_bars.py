@@ -5,6 +5,8 @@ Everything here is a function of released values and of the plan: post-processin
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
@@ -36,6 +38,13 @@ SAMPLING = (None, "normal")
 LARGEST = 200_000
 """Values of more numbers are shown and written without intervals, which take time to find and to write."""
 
+PATIENCE = 2.0
+"""Seconds for which releases are redrawn for a report; where it takes longer, that waits until it is asked for."""
+
+TRIED = 3  # draws, the fastest of which says how long all of them take
+ASK = "result.interval({name!r}) finds it."
+NOT_WRITTEN = "this result was written without error bars"
+
 
 class Bars(Protocol):
     """The error bars of the values of a result."""
@@ -48,6 +57,9 @@ class Bars(Protocol):
 
     def shown(self, name: str) -> Interval | None:
         """The interval of a value for reports and files; None where there is none, or where it would take long."""
+
+    def why_not_shown(self, name: str) -> str:
+        """Why a value has no interval in reports and files, in words; "" where it has one."""
 
 
 class ErrorBars:
@@ -63,6 +75,7 @@ class ErrorBars:
         self._steps = {step.name: step for step in plan.steps}
         self._stated: dict[str, Law | None] = {}
         self._redrawn: dict[str, Law | None] = {}
+        self._slow: set[str] = set()
         self._intervals: dict[tuple[str, float, bool], Interval] = {}
 
     def interval(self, name: str, confidence: float, sampling: str | None) -> Interval:
@@ -93,7 +106,7 @@ class ErrorBars:
         return error
 
     def shown(self, name: str) -> Interval | None:
-        """See :class:`Bars`: also None where releases would have to be redrawn. What was paid for is shown in any case.
+        """See :class:`Bars`: also None where redrawing takes long or fails. What was paid for is shown in any case.
 
         Args:
             name: the name of the step.
@@ -101,11 +114,28 @@ class ErrorBars:
         if name not in self.values or self.values[name].array.size > LARGEST:
             return None
         with suppress(Exception):
-            if not isinstance(self.law(name, redrawing=False), Law):
+            if not isinstance(self.law(name, within=PATIENCE), Law):
                 return None
             found = self.interval(name, CONFIDENCE, None)
             return found if found.low.shape == self.values[name].array.shape else None
         return None
+
+    def why_not_shown(self, name: str) -> str:
+        """See :class:`Bars`.
+
+        Args:
+            name: the name of the step.
+        """
+        if self.shown(name) is not None:
+            return ""
+        if self.values[name].array.size > LARGEST:
+            return f"its error is not shown: it has more than {LARGEST} numbers. {ASK.format(name=name)}"
+        with suppress(Exception):
+            if name in self._slow:
+                return f"its error is not shown: finding it takes long. {ASK.format(name=name)}"
+            if self.law(name, within=PATIENCE) is None:
+                return f"its error is not known: {self._reason(name)}"
+        return "its error is not known: finding it failed."
 
     def _known(self, name: str) -> Law:
         law = self.law(name)
@@ -119,24 +149,25 @@ class ErrorBars:
     def _reason(self, name: str) -> str:
         step = self._steps[name]
         if isinstance(step.action, Mechanism):
-            return f"{step.action.name!r} does not say how its noise is distributed."
+            return step.action.law_unknown or f"{step.action.name!r} does not say how its noise is distributed."
         unknown = [each for each in references(step.action) if self.law(each) is None]
         if unknown:
             return f"that of {', '.join(map(repr, unknown))} is not known either."
         return f"{step.action.name!r} states no law for such inputs, and they cannot be drawn again."
 
-    def law(self, name: str, *, redrawing: bool = True) -> Law | None:
+    def law(self, name: str, *, redrawing: bool = True, within: float = math.inf) -> Law | None:
         """The law of a value; None where it is not known.
 
         Args:
             name: the name of the step.
             redrawing: whether releases are redrawn where a derivation states no law.
+            within: the seconds that this may take.
         """
         with np.errstate(all="ignore"):
             if name not in self._stated:
                 self._stated[name] = self._law(self._steps[name])
             if self._stated[name] is None and redrawing and name not in self._redrawn:
-                self._redrawn[name] = self._from_redrawn(self._steps[name])
+                self._redraw(name, within)
         return self._stated[name] or self._redrawn.get(name)
 
     def _law(self, step: Step) -> Law | None:
@@ -161,15 +192,25 @@ class ErrorBars:
         assert isinstance(mechanism, Mechanism)
         return mechanism, known, self.plan.pricing.levels[step.name]
 
-    def _from_redrawn(self, step: Step) -> Law | None:
+    def _redraw(self, name: str, within: float) -> None:
+        """Note the law of a derivation from redrawn releases, or that it takes longer than it may."""
+        if name in self._slow and within < math.inf:
+            return
+        try:
+            self._redrawn[name] = self._from_redrawn(self._steps[name], within)
+        except _TakesLong:
+            self._slow.add(name)
+
+    def _from_redrawn(self, step: Step, within: float) -> Law | None:
         """The law of a derivation from redrawn releases; None where one of them cannot be drawn again."""
         if isinstance(step.action, Mechanism) or step.name not in self.values:
             return None
         chain = self._chain(step)
         releases = [(each, *self._released(each)) for each in chain if isinstance(each.action, Mechanism)]
         random = np.random.default_rng(0)  # post-processing: the seed need not be secret
-        draws = []
-        for _ in range(DRAWS):
+        draws, fastest = [], math.inf
+        for number in range(DRAWS):
+            begun = time.perf_counter()
             values = dict(self.values)
             for each, mechanism, rows, level in releases:
                 again = None if rows is None else mechanism.redraw(self.values[each.name], rows, level, random)
@@ -180,6 +221,9 @@ class ErrorBars:
                 if isinstance(each.action, PostProcessor):
                     values[each.name] = derived(self.plan, each, values)
             draws.append(values[step.name])
+            fastest = min(fastest, time.perf_counter() - begun)
+            if number == TRIED and DRAWS * fastest > within:
+                raise _TakesLong
         return RedrawnLaw.of(self.values[step.name], draws)
 
     def _chain(self, step: Step) -> list[Step]:
@@ -194,6 +238,10 @@ class ErrorBars:
         return [each for each in self.plan.steps if each.name in needed]
 
 
+class _TakesLong(Exception):
+    """Raised where redrawing would take longer than it may."""
+
+
 @attrs.frozen(eq=False)
 class StoredBars:
     """The error bars that a result file holds.
@@ -201,10 +249,12 @@ class StoredBars:
     Args:
         intervals: the intervals, by step.
         errors: the standard errors, by step.
+        reasons: why others have none, in words, by step.
     """
 
     intervals: dict[str, Interval]
     errors: dict[str, FloatArray]
+    reasons: dict[str, str] = attrs.field(factory=dict)
 
     def interval(self, name: str, confidence: float, sampling: str | None) -> Interval:
         """See :class:`Bars`: as it was written."""
@@ -228,6 +278,10 @@ class StoredBars:
         """See :class:`Bars`."""
         return self.intervals.get(name)
 
+    def why_not_shown(self, name: str) -> str:
+        """See :class:`Bars`: as it was written."""
+        return "" if name in self.intervals else self.reasons.get(name, f"its error is not known: {NOT_WRITTEN}.")
+
 
 def dump_interval(interval: Interval, error: FloatArray) -> dict[str, Any]:
     """An interval and a standard error as plain data.
@@ -242,6 +296,7 @@ def dump_interval(interval: Interval, error: FloatArray) -> dict[str, Any]:
         "high": interval.high.tolist(),
         "determined": interval.determined.tolist(),
         "simultaneous": interval.simultaneous,
+        "approximate": interval.approximate,
         "method": interval.method,
         "angle_degrees": interval.angle_degrees,
         "standard_error": error.tolist(),

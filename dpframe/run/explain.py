@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from dpframe import registry
-from dpframe.display.exportable import Exportable, as_json
+from dpframe.display.exportable import Exportable, as_json, written
 from dpframe.display.printable import Printable
 from dpframe.display.visible import Visible
 from dpframe.errors import PlanError
@@ -42,12 +42,16 @@ class Explanation(Printable, Exportable):
         scenario: the assumed data; None where none was given.
         forecasts: the forecasts and bounds for the result of each step.
         columns: the forecasts for each column of a table, in its units; None where no number of rows was given.
+        plan: the plan that is explained, as it was declared.
+        dim: the number of coordinates that it is explained for; None where it is not known.
     """
 
     statement: Statement
     scenario: Scenario | None = attrs.field(repr=False)  # repr=False: rich and others print fields, not the repr
     _forecasts: dict[str, tuple[Bound, ...]] = attrs.field(alias="forecasts", repr=False)
     columns: ColumnForecasts | None = attrs.field(default=None, repr=False)
+    plan: Plan | None = attrs.field(default=None, repr=False, eq=False)
+    dim: int | None = attrs.field(default=None, repr=False, eq=False)
 
     @property
     def shareable(self) -> bool:
@@ -126,6 +130,20 @@ class Explanation(Printable, Exportable):
         """
         return as_json(self.to_dict(diagnostics=diagnostics), path)
 
+    def to_html(self, path: str | Path | None = None, *, epsilons: Sequence[float] | None = None) -> str:
+        """One HTML page with everything in it, also written to a file where a path is given.
+
+        The forecasts are made for other budgets too, each of which takes as long as the explanation did, and a slider
+        chooses among them. Diagnostics are left out.
+
+        Args:
+            path: the path of the file.
+            epsilons: the other budgets; by default a quarter, a half, twice and four times that of the plan.
+        """
+        from dpframe.run.page.forecast import page
+
+        return written(page(self, epsilons), path)
+
     def __rich__(self) -> RenderableType:
         from dpframe.run.render import render_explanation
 
@@ -154,7 +172,7 @@ def explain(
         raise PlanError("say spectrum= or scenario=, not both: a scenario has its own spectrum.")
     if not isinstance(scenario, Scenario | None):
         raise PlanError(f"scenario must be a dp.Scenario; got {type(scenario).__name__}.")
-    content_hash, assumed = plan.content_hash, plan.scenario if scenario is None else scenario
+    declared, assumed = plan, plan.scenario if scenario is None else scenario
     known = dim if dim is not None else plan.rows.dim
     if spectrum is not None:
         values = Spectrum.of(spectrum)
@@ -170,7 +188,14 @@ def explain(
         oracles = _oracles(plan, assumed, simulations, reporter)
         forecasts = {step.name: _bounds(oracles, plan, step.name, assumed) for step in plan.steps}
         columns = None if rows is None else _columns(plan, rows, confidence, reporter)
-    return Explanation(statement=statement(plan, content_hash), scenario=assumed, forecasts=forecasts, columns=columns)
+    return Explanation(
+        statement=statement(plan, declared.content_hash),
+        scenario=assumed,
+        forecasts=forecasts,
+        columns=columns,
+        plan=declared,
+        dim=known,
+    )
 
 
 def _columns(plan: Plan, rows: int, confidence: float, reporter: ProgressReporter) -> ColumnForecasts:

@@ -23,9 +23,9 @@ from dpframe.run.labeled import tidy
 if TYPE_CHECKING:
     from dpframe.run.result import Result
 
-RESULT, REPORT, ARRAYS, PLAN = "result.json", "report.txt", "arrays.npz", "plan.toml"
+RESULT, REPORT, PAGE, ARRAYS, PLAN = "result.json", "report.txt", "report.html", "arrays.npz", "plan.toml"
 TABLES = "tables"
-DESCRIBED = f"{REPORT}, {RESULT}, {ARRAYS}, {PLAN} and {TABLES}/*.csv"
+DESCRIBED = f"{PAGE}, {REPORT}, {RESULT}, {ARRAYS}, {PLAN} and {TABLES}/*.csv"
 MOST_LINES = 1000  # of one value in the report; what needs more is shown in part
 LARGEST_TABLE = 1_000_000  # numbers in a CSV file; larger results are in the arrays
 
@@ -38,7 +38,7 @@ def names_of(steps: Iterable[str]) -> list[str]:
     Args:
         steps: the names of the steps.
     """
-    return [RESULT, ARRAYS, PLAN, REPORT, *map(_table, steps)]
+    return [RESULT, ARRAYS, PLAN, REPORT, PAGE, *map(_table, steps)]
 
 
 def writers(result: Result) -> dict[str, Writer]:
@@ -55,6 +55,7 @@ def writers(result: Result) -> dict[str, Writer]:
         **plan,
         REPORT: lambda file: file.write(f"{_whole_report(result)}\n".encode()),
         **{_table(name): partial(_write_table, result, name) for name in small},
+        PAGE: lambda file: file.write(result.to_html().encode()),
     }
 
 

@@ -29,7 +29,8 @@ class Progress(str):
     visible to anyone who may list them. Where the number of rows is private, every percent of the bytes is reported in
     turn, because the bytes read with each block would reveal the number of rows. The texts are then the same for all
     files of that size, and only the times at which they come depend on the rows. The number of partitions of a Dask
-    collection is public.
+    collection is public. Of a long draw every percent is reported in turn as well, once, however often parts of it are
+    computed again.
 
     Args:
         phase: what is being done.
@@ -38,6 +39,8 @@ class Progress(str):
         rows: rows read so far.
         partitions: partitions done so far.
         total_partitions: partitions of the collection.
+        parts: parts of a draw done so far.
+        total_parts: parts of the draw.
         releases: releases simulated so far, on synthetic data.
         total_releases: releases to simulate.
         seconds_left: how long a comparison will take from now on, as estimated from trials on synthetic data.
@@ -49,6 +52,8 @@ class Progress(str):
     rows: int | None
     partitions: int | None
     total_partitions: int | None
+    parts: int | None
+    total_parts: int | None
     releases: int | None
     total_releases: int | None
     seconds_left: float | None
@@ -62,6 +67,8 @@ class Progress(str):
         rows: int | None = None,
         partitions: int | None = None,
         total_partitions: int | None = None,
+        parts: int | None = None,
+        total_parts: int | None = None,
         releases: int | None = None,
         total_releases: int | None = None,
         seconds_left: float | None = None,
@@ -73,6 +80,8 @@ class Progress(str):
             amounts.append(f"{rows:,} rows")
         if partitions is not None and total_partitions is not None:
             amounts.append(f"{partitions:,} of {total_partitions:,} partitions")
+        if parts is not None and total_parts is not None:
+            amounts.append(f"{parts:,} of {total_parts:,} parts")
         if releases is not None and total_releases is not None:
             amounts.append(f"{releases:,} of {total_releases:,} releases")
         if seconds_left is not None:
@@ -80,6 +89,7 @@ class Progress(str):
         event = super().__new__(cls, ": ".join(filter(None, [phase, ", ".join(amounts)])))
         event.phase, event.bytes, event.total_bytes, event.rows = phase, bytes, total_bytes, rows
         event.partitions, event.total_partitions = partitions, total_partitions
+        event.parts, event.total_parts = parts, total_parts
         event.releases, event.total_releases = releases, total_releases
         event.seconds_left = seconds_left
         return event
@@ -89,6 +99,7 @@ class Progress(str):
         """The share of the phase that is done, from 0 to 1; None where it is not known."""
         for done, total in (
             (self.partitions, self.total_partitions),
+            (self.parts, self.total_parts),
             (self.releases, self.total_releases),
             (self.bytes, self.total_bytes),
         ):
@@ -185,6 +196,19 @@ class ProgressReporter:
         """
         if self._is_due:
             self._report(Progress(self._phase, partitions=done, total_partitions=total))
+
+    def parts(self, done: int, total: int) -> None:
+        """Report every percent of a draw up to what is done, in turn; what was reported before is not said again.
+
+        Args:
+            done: parts done so far, a public number.
+            total: all parts.
+        """
+        if self.active and total > 0:
+            reached = 100 * min(max(done, 0), total) // total
+            for percent in range(self._percent + 1, reached + 1):
+                self._report(Progress(self._phase, parts=-(-total * percent // 100), total_parts=total))
+            self._percent = max(self._percent, reached)
 
     def releases(self, done: int, total: int) -> None:
         """Report the number of simulated releases that are done.

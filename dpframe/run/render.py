@@ -24,13 +24,15 @@ if TYPE_CHECKING:
     from dpframe.spec.scenario import Scenario
 
 
+WITHHELD = "Bounds from the true spectrum are as private as the data and not shown; see .diagnostics(step)."
+
+
 def render_explanation(explanation: Explanation) -> RenderableType:
     """The report of an explanation: caveat, promise, steps and forecasts."""
     from rich.console import Group
 
-    parts: list[RenderableType] = [*_warned(explanation.statement.caveat)]
-    parts += _promise(explanation.statement, "What this plan promises")
-    parts += _steps(explanation.statement, "stated once dim and norm are known")
+    unknown = "stated once dim and norm are known"
+    parts = statement_parts(explanation.statement, "What this plan promises", unknown)
     parts += _forecasts(explanation)
     if explanation.columns is not None:
         parts.append(explanation.columns)
@@ -42,8 +44,19 @@ def render_dry_run(dry: DryRun) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    promised = _promise(dry.statement, "What this plan promises, on this data")
-    return Group(*_warned(dry.statement.caveat), *promised, *_steps(dry.statement, "not stated"), Text(dry.words))
+    parts = statement_parts(dry.statement, "What this plan promises, on this data", "not stated")
+    return Group(*parts, Text(dry.words))
+
+
+def statement_parts(statement: Statement, title: str, unknown: str) -> list[RenderableType]:
+    """A statement: caveat, promise and steps.
+
+    Args:
+        statement: the statement.
+        title: the title of the promise.
+        unknown: words for noise that is not known.
+    """
+    return [*_warned(statement.caveat), *_promise(statement, title), *_steps(statement, unknown)]
 
 
 def render_result(result: Result, lines: int = LINES) -> RenderableType:
@@ -69,7 +82,7 @@ def render_result(result: Result, lines: int = LINES) -> RenderableType:
         parts += [heading("Chosen from released values"), pairs(result.choices), Text()]
     intervals = {name: result.shown_interval(name) for name in result.records}
     for record in result.records.values():
-        parts += value_section(record, intervals[record.name], lines)
+        parts += value_section(record, intervals[record.name], result.why_no_interval(record.name), lines)
     if any(interval is not None for interval in intervals.values()):
         parts += [Text(LEGEND.format(confidence=100 * CONFIDENCE), style="dim"), Text()]
     if result.failed:
@@ -98,8 +111,18 @@ def _charged(charge: Charge) -> list[RenderableType]:
 def _promise(statement: Statement, title: str) -> list[RenderableType]:
     from rich.text import Text
 
+    labeled = {**promise(statement), "Plan": f"sha256 {statement.plan[:16]}…"}
+    return [heading(title), pairs(labeled), Text()]
+
+
+def promise(statement: Statement) -> dict[str, str]:
+    """What a plan promises, by label.
+
+    Args:
+        statement: the statement of the plan.
+    """
     passes = "once" if statement.passes == 1 else f"{statement.passes} times"
-    labeled = {
+    return {
         "Protected": statement.protected,
         "Against": statement.against,
         "Strength": statement.strength,
@@ -107,9 +130,7 @@ def _promise(statement: Statement, title: str) -> list[RenderableType]:
         "Spent": f"{statement.spent.within(statement.budget)} "
         f"(accountant: {_accountant(statement)}{_others(statement)})",
         "Reading": f"the data is read {passes}, after the charge",
-        "Plan": f"sha256 {statement.plan[:16]}…",
     }
-    return [heading(title), pairs(labeled), Text()]
 
 
 def _warned(caveat: str) -> list[RenderableType]:
@@ -136,19 +157,26 @@ def _steps(statement: Statement, unknown: str) -> list[RenderableType]:
 
     releases = [line for line in statement.lines if line.is_release]
     derived = [line for line in statement.lines if not line.is_release]
-    cells = [_release_cells(line, statement.budget.epsilon, unknown) for line in releases]
+    cells = [release_cells(line, statement.budget.epsilon, unknown) for line in releases]
     parts = [heading("Releases, which cost budget"), table(cells), Text()]
     if derived:
-        parts += [heading("Derived from them, free"), table([_derived_cells(line) for line in derived]), Text()]
+        parts += [heading("Derived from them, free"), table([derived_cells(line) for line in derived]), Text()]
     return parts
 
 
-def _release_cells(line: Line, budget: float, unknown: str) -> dict[str, str]:
+def release_cells(line: Line, budget: float, unknown: str) -> dict[str, str]:
+    """One row of the table of releases.
+
+    Args:
+        line: the step.
+        budget: the epsilon of the budget.
+        unknown: words for noise that is not known.
+    """
     noise = ", ".join(f"{part} {scale:.4g}" for part, scale in line.noise.items())
     modeled = ", model" if NOT_WORST_CASE in line.guarantee else ""
     return {
         "step": line.name,
-        "mechanism": _call(line),
+        "mechanism": call(line),
         "noise (units of the result)": noise or unknown,
         "loss": ", ".join(line.losses),
         "ε alone": format_up(line.epsilon_alone or 0.0, budget) + modeled,
@@ -163,11 +191,21 @@ def _slack(line: Line) -> str:
     return f"; ε in exact arithmetic, slack {line.slack:.1e}" if line.slack else ""
 
 
-def _derived_cells(line: Line) -> dict[str, str]:
-    return {"step": line.name, "what": _call(line), "gives": line.kind, "from": ", ".join(line.of)}
+def derived_cells(line: Line) -> dict[str, str]:
+    """One row of the table of derived values.
+
+    Args:
+        line: the step.
+    """
+    return {"step": line.name, "what": call(line), "gives": line.kind, "from": ", ".join(line.of)}
 
 
-def _call(line: Line) -> str:
+def call(line: Line) -> str:
+    """A mechanism or post-processor with its parameters.
+
+    Args:
+        line: the step.
+    """
     given = ", ".join(f"{name}={text}" for name, text in line.parameters.items())
     return f"{line.action} ({given})" if given else line.action
 
@@ -175,20 +213,31 @@ def _call(line: Line) -> str:
 def _forecasts(explanation: Explanation) -> list[RenderableType]:
     from rich.text import Text
 
+    if explanation.scenario is not None and not explanation.shareable:
+        return [Text(WITHHELD), Text()]
+    title, cells = forecast_cells(explanation)
+    if not cells:
+        return []
+    more = Text("All bounds, with their assumptions: .bounds(step)", style="dim")
+    return [heading(title), table(cells), more, Text()]
+
+
+def forecast_cells(explanation: Explanation) -> tuple[str, list[dict[str, str]]]:
+    """The title and the rows of the table of forecasts; no rows where there are none, or where they are diagnostics.
+
+    Args:
+        explanation: the explanation.
+    """
     scenario = explanation.scenario
-    if scenario is not None and not explanation.shareable:
-        notice = "Bounds from the true spectrum are as private as the data and not shown; see .diagnostics(step)."
-        return [Text(notice), Text()]
     forecasts = {step: bounds for step, bounds in explanation.forecasts.items() if bounds}
     if scenario is None or not forecasts:
-        return []
+        return "", []
     data = "table" if scenario.model == "table" else "spectrum"
     title = f"Error to expect, for the {scenario.source} {data} ({_clipping(scenario, forecasts)})"
     cells = [_error_cells(step, bounds, explanation.tightest(step)) for step, bounds in forecasts.items()]
     if not any(row["does not hold"] for row in cells):
         cells = [{label: text for label, text in row.items() if label != "does not hold"} for row in cells]
-    more = Text("All bounds, with their assumptions: .bounds(step)", style="dim")
-    return [heading(title), table(cells), more, Text()]
+    return title, cells
 
 
 def _clipping(scenario: Scenario, forecasts: dict[str, tuple[Bound, ...]]) -> str:

@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from numpy.typing import NDArray
 
-from dpframe.display.exportable import Exportable
+from dpframe.display.exportable import Exportable, written
 from dpframe.display.printable import Printable
 from dpframe.display.visible import Visible
 from dpframe.errors import PlanError
 from dpframe.intervals.interval import Interval, check_confidence
 from dpframe.kinds import Kind
 from dpframe.lattice import FloatArray
-from dpframe.run.error_bars import CONFIDENCE, Bars, dump_interval
+from dpframe.run.error_bars import CONFIDENCE, NOT_WRITTEN, Bars, dump_interval
 from dpframe.run.statement import Line, Statement
 from dpframe.spec.budget import Budget
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from dpframe.plots import MatrixDisplay, PointsDisplay, ScreeDisplay
 
 FORMAT = 1
 
@@ -81,6 +83,10 @@ class Charge(Exportable):
         slack: the numerical slack of all runs in delta, which none of these figures includes either.
         signature: of an outcome that was not recorded: with it, ``ledger.record(result)`` can do so later. Else empty.
         notices: what else is to be known: that the same plan was run before, or that the outcome was not recorded.
+        time: when it was charged, in UTC; empty in results of earlier versions.
+        user: who says to have run it, which nobody checks; not written to files of results, which name nobody.
+        note: what it is for, as the run was told; not written to them either.
+        others: what the other runs so far have spent; None in results of earlier versions.
     """
 
     dataset: str
@@ -94,11 +100,16 @@ class Charge(Exportable):
     slack: float = 0.0
     signature: str = ""
     notices: tuple[str, ...] = ()
+    time: str = ""
+    user: str = attrs.field(default="", eq=False, repr=False)
+    note: str = attrs.field(default="", eq=False, repr=False)
+    others: Budget | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The charge as plain data."""
-        rare = ("signature", "notices")
-        return {field: value for field, value in attrs.asdict(self).items() if value or field not in rare}
+        rare, left_out = ("signature", "notices", "time", "others"), ("user", "note")
+        fields = {field: value for field, value in attrs.asdict(self).items() if field not in left_out}
+        return {field: value for field, value in fields.items() if value or field not in rare}
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -179,6 +190,8 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
             return self.interval(name, confidence)
         except PlanError:
             check_confidence(confidence)
+            if self.shown_interval(name) is not None:
+                raise  # it is known, but not at this confidence
             return None
 
     def frame(self, name: str, *, wide: bool = False, confidence: float = CONFIDENCE) -> Any:
@@ -209,8 +222,25 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
         interval = None if wide else self.known_interval(name, confidence)
         return framed(name, value, interval, library, matrix=wide)
 
+    def plot(
+        self, name: str, *, ax: Any = None, confidence: float = CONFIDENCE
+    ) -> MatrixDisplay | PointsDisplay | ScreeDisplay:
+        """Draw the value of a step with matplotlib, with its error bars; cells within noise of zero are hatched.
+
+        A matrix is a field of shaded cells, eigenvalues a scree plot, means, slopes and loadings are points. The figure
+        is `figure_` of the display that is returned. Needs ``pip install 'dpframe[plots]'``.
+
+        Args:
+            name: the name of the step.
+            ax: the axes to draw on; None for a new figure.
+            confidence: of the error bars.
+        """
+        from dpframe.plots.of_result import display_of
+
+        return display_of(self, name, confidence).plot(ax)
+
     def save(self, directory: str | Path) -> None:
-        """Write the report, the result, its arrays, the plan, and a CSV file for each value into a directory.
+        """Write the report as a page and as text, the result, its arrays, the plan, and a CSV file for each value.
 
         Every file is new: where one of them exists, DataError is raised. All of them are written, or none. A value of
         more than a million numbers has no CSV file; the arrays hold it.
@@ -221,6 +251,16 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
         from dpframe.run.files import save
 
         save(self, Path(directory))
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """The report as one HTML page with everything in it, also written to a file where a path is given.
+
+        Args:
+            path: the path of the file.
+        """
+        from dpframe.run.page.report import page
+
+        return written(page(self), path)
 
     def standard_error(self, name: str) -> FloatArray:
         """The standard deviation of the error that noise makes in the value of a step, for each number of it.
@@ -246,6 +286,14 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
             name: the name of the step.
         """
         return None if self.bars is None else self.bars.shown(name)
+
+    def why_no_interval(self, name: str) -> str:
+        """Why reports and files show no interval of a value, in words; "" where they show one.
+
+        Args:
+            name: the name of the step.
+        """
+        return f"its error is not known: {NOT_WRITTEN}." if self.bars is None else self.bars.why_not_shown(name)
 
     @property
     def spent(self) -> Budget:
@@ -289,7 +337,13 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
             **({"plan_file": self.plan_file} if self.plan_file else {}),
             "results": self._values(),
             **({"intervals": intervals} if (intervals := self._intervals()) else {}),
+            **({"without_interval": reasons} if (reasons := self._reasons()) else {}),
         }
+
+    def _reasons(self) -> dict[str, str]:
+        if self.bars is None:
+            return {}
+        return {name: why for name in self.records if (why := self.why_no_interval(name))}
 
     def _intervals(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -298,6 +352,23 @@ class Result(Printable, Exportable, Mapping[str, NDArray[Any]]):
                 if (interval := self.shown_interval(name)) is not None:
                     found[name] = dump_interval(interval, self._error_bars.standard_error(name))
         return found
+
+    def to_registry(self, path: str | Path | None = None) -> str:
+        """An entry for the public registry of differential-privacy deployments, as YAML, also written to a new file.
+
+        What the plan, the accountant and the ledger know is filled in; search the text for ``TO BE FILLED IN`` for what
+        a person has to say. The registry names files by lowercase letters, digits and underscores: ``my_release.yaml``.
+
+        Args:
+            path: the path of a file that does not exist yet; by default none is written.
+        """
+        from dpframe.run.registry_entry import as_yaml, entry
+
+        text = as_yaml(entry(self)) + "\n"
+        if path is not None:
+            with Path(path).open("x", encoding="utf-8") as file:
+                file.write(text)
+        return text
 
     @classmethod
     def load(cls, path: str | Path) -> Result:

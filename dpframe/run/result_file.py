@@ -28,6 +28,7 @@ from dpframe.validators import is_name
 ADVICE = "A result is the JSON text that result.to_json(path) or dpframe run writes."
 HASH = re.compile(r"[0-9a-f]{64}")
 ARRAYS = ("low", "high", "standard_error")  # of an interval, beside where it is determined
+BARS = ("intervals", "without_interval")  # error bars, and why some values have none
 NESTED = 32  # the most dimensions that an array may have here, and the most kinds within kinds
 
 
@@ -81,7 +82,7 @@ def _result(content: Any) -> Result:
     if type(content["format"]) is not int or content["format"] != FORMAT:
         raise _OtherFormat(f"has result format {reprlib.repr(content['format'])}; this version reads {FORMAT}.")
     value_as(str, content.get("caveat", ""), "caveat")
-    own = {key: value for key, value in content.items() if key not in ("format", "caveat", "results", "intervals")}
+    own = {key: value for key, value in content.items() if key not in ("format", "caveat", "results", *BARS)}
     parts = fields(Result, own, without=("records", "bars"))
     _check_statement(parts["statement"])
     if parts.get("charge") is not None:
@@ -89,11 +90,12 @@ def _result(content: Any) -> Result:
     lines = {line.name: line for line in parts["statement"].lines}
     results = value_as(dict[str, Any], content["results"], "results")
     records = {name: _record(name, value, lines.get(name)) for name, value in results.items()}
-    bars = _bars(content["intervals"], records) if "intervals" in content else None
+    written = set(BARS) & set(content)
+    bars = _bars(content.get(BARS[0], {}), content.get(BARS[1], {}), records) if written else None
     return Result(**parts, records=records, bars=bars)
 
 
-def _bars(content: Any, records: dict[str, Record]) -> StoredBars:
+def _bars(content: Any, reasons: Any, records: dict[str, Record]) -> StoredBars:
     """The error bars of a file; each must be of a value, and like it."""
     intervals, errors = {}, {}
     for name, table in value_as(dict[str, Any], content, "intervals").items():
@@ -113,7 +115,7 @@ def _bars(content: Any, records: dict[str, Record]) -> StoredBars:
         if not 0.0 < parts["confidence"] < 1.0:
             raise Malformed(f"{at(place, 'confidence')} is not between 0 and 1")
         intervals[name] = Interval(**parts, determined=determined)
-    return StoredBars(intervals, errors)
+    return StoredBars(intervals, errors, value_as(dict[str, str], reasons, "without_interval"))
 
 
 def _record(name: str, content: Any, line: Line | None) -> Record:

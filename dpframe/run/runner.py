@@ -129,6 +129,7 @@ def prepared(
     """Everything up to the charge, with all that may refuse it; see :meth:`dpframe.Plan.run` for the arguments."""
     charged = not (ledger is None and dataset is None and note is None)
     account = _account(ledger, dataset, note, insecure_seed) if charged else None
+    _check_seed(plan, insecure_seed)
     source = open_source(data, plan.rows)
     content_hash = plan.content_hash
     plan = (plan if account is None else account.calibrated(plan)).bind(source.dim)
@@ -143,6 +144,16 @@ def prepared(
     rehearse(plan)
     registry.before_charge(plan, plan.pricing.all_losses)
     return Prepared(plan=plan, source=source, account=account, stated=stated)
+
+
+def _check_seed(plan: Plan, insecure_seed: int | None) -> None:
+    """Raise PlanError where a seed is given for noise that another library draws."""
+    for step, mechanism in plan.releases:
+        if mechanism.drawn_by and insecure_seed is not None:
+            raise PlanError(
+                f"the noise of step {step.name!r} is drawn inside {mechanism.drawn_by}, which insecure_seed= cannot "
+                "seed. Nothing was charged. Leave out the seed."
+            )
 
 
 def _written(plan: Plan) -> str:
@@ -270,18 +281,20 @@ def draw_and_derive(
         for step in possible.steps:
             if attempt.is_possible(plan, step):
                 reporter.begin(_phase(step))
-                _attempt(attempt, plan, step, data, random)
+                _attempt(attempt, plan, step, data, random, reporter=reporter)
     return attempt
 
 
-def _attempt(attempt: Attempt, plan: Plan, step: Step, data: PrivateData | None, random: Random) -> None:
+def _attempt(
+    attempt: Attempt, plan: Plan, step: Step, data: PrivateData | None, random: Random, *, reporter: ProgressReporter
+) -> None:
     """Add the value of a step, or its failure."""
     derivation = isinstance(step.action, PostProcessor)
     if derivation:
         work = partial(derived, plan, step, attempt.values)
     else:
         assert data is not None  # where reading fails, no release is possible
-        work = partial(act, plan, step, data, attempt.values, random)
+        work = partial(act, plan, step, data, attempt.values, random, reporter=reporter)
     value = attempt.guarded(step.name, random, work, derivation=derivation)
     if value is not None:
         attempt.values[step.name] = value
@@ -290,7 +303,7 @@ def _attempt(attempt: Attempt, plan: Plan, step: Step, data: PrivateData | None,
 def _phase(step: Step) -> str:
     """A description of the step for progress reports, which does not depend on the data."""
     waits = isinstance(step.action, Mechanism) and step.action.draws_depend_on_data
-    return f"working on {step.name!r}" + (", which may take long: it draws until it is done" if waits else "")
+    return f"working on {step.name!r}" + (", which may take long" if waits else "")
 
 
 def read(
@@ -325,7 +338,15 @@ def _told(check: Callable[[], T]) -> T:
         raise WrongKind(str(error)) from None
 
 
-def act(plan: Plan, step: Step, data: PrivateData, values: Mapping[str, Kind], random: Random) -> Kind:
+def act(
+    plan: Plan,
+    step: Step,
+    data: PrivateData,
+    values: Mapping[str, Kind],
+    random: Random,
+    *,
+    reporter: ProgressReporter = SILENT,
+) -> Kind:
     """The value of one step, of the kind that the plan expects.
 
     Args:
@@ -334,17 +355,21 @@ def act(plan: Plan, step: Step, data: PrivateData, values: Mapping[str, Kind], r
         data: the statistics that were read.
         values: the results so far, by step.
         random: the randomness of the run; the step gets its own child stream.
+        reporter: receives the progress of a long draw.
     """
     action = resolve(step.action, values)
     if not isinstance(action, Mechanism):
         return derived(plan, step, values)
     level = plan.pricing.levels[step.name]
     with np.errstate(all="ignore"):  # whether NumPy warns or raises would depend on the data
-        value = action.release(handed(plan, step, data, values), level, random.child(step.name))
+        given = handed(plan, step, data, values, reporter)
+        value = action.release(given, level, random.child(step.name))
     return of_its_kind(plan, step, value)
 
 
-def handed(plan: Plan, step: Step, data: PrivateData, values: Mapping[str, Kind]) -> PrivateData:
+def handed(
+    plan: Plan, step: Step, data: PrivateData, values: Mapping[str, Kind], reporter: ProgressReporter = SILENT
+) -> PrivateData:
     """What the mechanism of a step is handed: its own statistics, with its own promise.
 
     Args:
@@ -352,8 +377,10 @@ def handed(plan: Plan, step: Step, data: PrivateData, values: Mapping[str, Kind]
         step: the step.
         data: the statistics that were read.
         values: the results so far, by step.
+        reporter: receives the progress of a long draw.
     """
-    return data.handed(plan.rows_of(step).with_released(values), dict(statistics_of(step, plan.rows, values)))
+    rows, statistics = plan.rows_of(step).with_released(values), dict(statistics_of(step, plan.rows, values))
+    return data.handed(rows, statistics, reporter.parts)
 
 
 def _notify(record: Record) -> None:

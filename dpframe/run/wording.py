@@ -35,8 +35,21 @@ def _counting(rows: Rows) -> str:
 def against(plan: Plan) -> str:
     """Against whom the guarantee of a plan holds."""
     if isinstance(plan.spent, ModelBudget):
-        return "anyone who sees every released value, but only for data drawn from the model"
-    return "anyone who sees every released value, whatever else they know (short of breaking AES-256)"
+        return f"anyone who sees every released value, but only for data drawn from the model{_drawn_elsewhere(plan)}"
+    known = "whatever else they know (short of breaking AES-256)"
+    return f"anyone who sees every released value, {known}{_drawn_elsewhere(plan)}"
+
+
+def _drawn_elsewhere(plan: Plan) -> str:
+    """Which noise is not drawn by dpframe; empty where all of it is."""
+    steps: dict[str, list[str]] = {}
+    for step, mechanism in plan.releases:
+        if mechanism.drawn_by:
+            steps.setdefault(mechanism.drawn_by, []).append(repr(step.name))
+    return "".join(
+        f"; the noise of {', '.join(names)} is drawn inside {library}, by random numbers that dpframe does not check"
+        for library, names in steps.items()
+    )
 
 
 def row_map(rows: Rows) -> str:

@@ -23,7 +23,7 @@ from dpframe.spec.rows import Rows
 ALLOWED = (
     "Pass a two-dimensional numeric array or memory map, a structured array or mapping of named columns, a data frame, "
     "an Arrow table or dataset, the path of a CSV file, of a Parquet file or of a directory of Parquet files, a query, "
-    "a Dask array or data frame, or an iterable of such chunks."
+    "a Dask array or data frame, a Spark data frame, or an iterable of such chunks."
 )
 
 

@@ -2,11 +2,12 @@
 
 The scheduler is the one Dask itself would use: the current client of a cluster, or local threads or processes. Names
 and types come from the metadata of the collection, before the charge; nothing is computed then. Every partition is
-checked against them when it is read. Totals are exact integers, added up in a tree, and no task changes its arguments:
-another chunking, more workers, or a task that is repeated elsewhere gives the same integers.
+checked against them when it is read. Totals are exact integers (:mod:`dpframe.sources.partial_totals`), added up in a
+tree, and no task changes its arguments: another chunking, more workers, or a task that is repeated elsewhere gives the
+same integers.
 
-If rows are limited per person, partitions are read twice: first for the ids alone, then, knowing how many rows of each
-person may count in it, for the rows. (In one graph every partition would be held until the last one is counted.)
+If rows are limited per person, ids are counted in a graph of their own: in one graph every partition would be held
+until the last one is counted.
 """
 
 from __future__ import annotations
@@ -29,21 +30,29 @@ import numpy as np
 from dpframe.display.redacted import Redacted
 from dpframe.errors import DataError
 from dpframe.interfaces import Statistic
-from dpframe.reading.people import Counter, Tally, allotments, counted
 from dpframe.reading.private_data import Parts
 from dpframe.reading.process_state import one_blas_thread, warnings_silenced
-from dpframe.reading.totals import Totals
 from dpframe.sources.arrays import check_numeric, check_shape
 from dpframe.sources.dask_partition import Partition
 from dpframe.sources.frames import check_gaps, open_pandas
 from dpframe.sources.opened import Meter, Opened, Raw, attempt, check_names, declared, is_a, what
+from dpframe.sources.partial_totals import (
+    Failure,
+    Job,
+    Report,
+    Share,
+    added,
+    allotments_of,
+    settled,
+    share_of,
+    tally_of,
+)
 from dpframe.spec.rows import Rows
 
 FAN_IN = 8  # totals added up by one task
 PAUSE = 5.0  # seconds between two checks that there is a worker
 ABANDONED = 120.0  # seconds without any worker, after which the run fails
 
-Report = Callable[[int, int], None]
 T = TypeVar("T")
 
 
@@ -128,119 +137,12 @@ class Partitions(Redacted):
         meter.start()
         job = Job(tuple(statistics), rows, self.partition)
         result: Share | Failure = _withheld(lambda: self._computed(job, report))
-        if isinstance(result, Failure):
-            raise DataError(result.message)
-        meter.rows = result.rows
-        meter.finish()
-        return dict(zip(statistics, result.totals.exact().values(), strict=True))  # its keys are copies of these
+        return settled(result, statistics, meter)
 
     def _computed(self, job: Job, report: Report | None) -> Any:
         tasks = Tasks(job)
         allotted = None if job.rows.person is None else _allotted(self.delayed(), tasks)
         return _computed(self.delayed(), tasks, allotted, report)
-
-
-# -- on the workers ----------------------------------------------------------------------------------------------------
-
-
-@attrs.frozen(repr=False, eq=False)
-class Job(Redacted):
-    """The arguments that all tasks share."""
-
-    statistics: tuple[Statistic, ...]
-    rows: Rows
-    partition: Partition
-    version: str = attrs.field(factory=lambda: import_module("dpframe").__version__)
-
-
-@attrs.frozen(repr=False, eq=False)
-class Share(Redacted):
-    """The totals of some partitions. Private data: no noise has been added."""
-
-    totals: Totals
-    rows: int
-
-
-@attrs.frozen
-class Failure:
-    """Why a partition could not be read, in a message that holds no data.
-
-    It is returned, not raised: if a task raises, its arguments are written to the worker's log.
-    """
-
-    message: str
-
-
-def share_of(job: Job, index: int, part: Any, allotment: Tally | Failure | None = None) -> Share | Failure:
-    """The totals of one partition, with at most the allotted rows of each person; or why there are none."""
-
-    def share() -> Share:
-        totals, meter, person = Totals(job.statistics, job.rows), Meter(), job.rows.person
-        blocks = _metered(job.partition.open(index, part), meter)
-        if person is not None:
-            assert isinstance(allotment, Tally)  # otherwise m rows of a person could count in every partition
-            blocks = counted(blocks, person, Counter(job.rows.contributions, allotment))
-        with one_blas_thread():
-            for raw in blocks:
-                totals.read(raw)
-        totals.finish()
-        return Share(totals, meter.rows)
-
-    return allotment if isinstance(allotment, Failure) else _guarded(job, index, share)
-
-
-def _metered(opened: Opened, meter: Meter) -> Iterator[Raw]:
-    """The blocks of a partition, whose rows the meter counts."""
-    for raw in opened.read(meter):
-        meter.rows += len(raw) if isinstance(raw, np.ndarray) else len(next(iter(raw.values())))
-        yield raw
-
-
-def tally_of(job: Job, index: int, part: Any) -> Tally | Failure:
-    """The number of rows of each person in one partition, up to the limit."""
-
-    def tally() -> Tally:
-        counter = Counter(job.rows.contributions)
-        for raw in job.partition.open_ids(index, part).read(Meter()):
-            assert isinstance(raw, dict)  # arrays have no ids
-            for ids in raw.values():
-                counter.choose(ids)
-        return counter.tally()
-
-    return _guarded(job, index, tally)
-
-
-def allotments_of(job: Job, tallies: Sequence[Tally | Failure]) -> list[Tally | Failure]:
-    """For each partition, in order: how many rows of each person may count in it."""
-    for tally in tallies:
-        if isinstance(tally, Failure):
-            return [tally] * len(tallies)
-    return list(allotments((tally for tally in tallies if isinstance(tally, Tally)), job.rows.contributions))
-
-
-def _guarded(job: Job, index: int, work: Callable[[], T]) -> T | Failure:
-    """The result of work on a partition, or why there is none."""
-    try:
-        version = import_module("dpframe").__version__
-        if version != job.version:
-            return Failure(f"a worker has dpframe {version}; the run has {job.version}. Both must be the same.")
-        with warnings_silenced():
-            return work()
-    except DataError as error:
-        return Failure(str(error))
-    except Exception as error:
-        return Failure(f"partition {index} could not be read ({type(error).__name__}).")
-
-
-def added(job: Job, shares: Sequence[Share | Failure]) -> Share | Failure:
-    """The sum of several shares, which are not changed: a repeated task may need them again."""
-    totals, rows = Totals(job.statistics, job.rows), 0
-    for share in shares:
-        if isinstance(share, Failure):
-            return share
-        totals.merge(share.totals)
-        rows += share.rows
-    return Share(totals, rows)
 
 
 # -- the graph, and its scheduler --------------------------------------------------------------------------------------

@@ -14,9 +14,11 @@ from dpframe.display.redacted import Redacted
 from dpframe.errors import DataError
 from dpframe.reading.people import Counter, counted
 from dpframe.sources.arrays import ALLOWED, is_columns, open_array
-from dpframe.sources.dask import Partitions, is_dask, open_dask
+from dpframe.sources.dask import is_dask, open_dask
 from dpframe.sources.dispatch import is_table, open_table
 from dpframe.sources.opened import Meter, Opened, Raw, is_a, what
+from dpframe.sources.partial_totals import Partitioned
+from dpframe.sources.spark import is_spark, open_spark
 from dpframe.spec.rows import Rows
 
 ARRAY_CELLS = 1 << 20  # per block of an array, the task of a worker: few, so that all workers get the same share
@@ -35,7 +37,7 @@ class Source(Redacted):
         chunks: opened data, or an iterable of chunks, each of which is opened and checked when it comes.
         rows: the promise.
         meter: the progress of a pass.
-        partitions: the partitions of a Dask collection, if it is one: statistics are computed where they are.
+        partitions: the partitions of a Dask collection or a Spark frame: statistics are computed where they are.
     """
 
     dim: int
@@ -43,7 +45,7 @@ class Source(Redacted):
     _chunks: Iterable[Any] = attrs.field(alias="chunks")
     _rows: Rows = attrs.field(alias="rows")
     meter: Meter = attrs.field(factory=Meter)
-    partitions: Partitions | None = None
+    partitions: Partitioned | None = None
 
     @property
     def expected(self) -> int:
@@ -112,8 +114,8 @@ def _rows_of(cells: int, dim: int) -> int:
 
 def open_source(data: Any, rows: Rows) -> Source:
     """Check the public schema of a source; no value is read."""
-    if is_dask(data):
-        parts = open_dask(data, rows, table_rows)
+    if is_dask(data) or is_spark(data):
+        parts: Partitioned = (open_dask if is_dask(data) else open_spark)(data, rows, table_rows)
         return Source(dim=parts.rows.known_dim, one_shot=False, chunks=parts, rows=parts.rows, partitions=parts)
     if isinstance(data, np.ndarray) or is_columns(data) or is_table(data):
         data = [data]

@@ -69,6 +69,12 @@ class Rows:
         shown = {name: each for name, each in fields.items() if each is not None or name not in placement.MOVES}
         return f"Rows({', '.join(f'{name}={each!r}' for name, each in shown.items())})"
 
+    def _repr_html_(self) -> str:
+        from dpframe.display.notebook import html_of
+        from dpframe.run.plan_text import render_rows
+
+        return html_of(render_rows(self))
+
     def __attrs_post_init__(self) -> None:
         if self.neighbors not in NEIGHBORS:
             got = "none was given" if self.neighbors is None else f"got {self.neighbors!r}"

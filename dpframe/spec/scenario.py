@@ -51,7 +51,8 @@ class Scenario:
             within the ranges and levels of the plan's columns, which needs nothing else but n). Without a model, rows
             are not simulated, and forecasts ignore the effect of scaling down long rows. In the first two models
             coordinates of categories are normal too: simulated rows have the covariance, not the levels.
-        rank, spike, noise: parameters of the spiked model.
+        rank, spike, noise: parameters of the spiked model; ``spike`` is one number for all directions, or `rank`
+            numbers in descending order.
         shape: how rows differ from normal ones. For a table: "off-center" (normal columns away from the middle of their
             ranges), "skewed" (crowded at one end), "heavy-tailed" (a few rows far out) or "coded" (about half of the
             columns have two values, the ends of their ranges); by default a table may have any of these. For the other
@@ -61,6 +62,8 @@ class Scenario:
 
     >>> Scenario(dim=3, n=100, model="spiked", rank=1, spike=9.0, noise=1.0).eigenvalues
     array([1000.,  100.,  100.])
+    >>> Scenario(dim=3, n=100, model="spiked", rank=2, spike=(9.0, 4.0), noise=1.0).eigenvalues
+    array([1000.,  500.,  100.])
     """
 
     dim: int = attrs.field(validator=validators.integer(at_least=1, at_most=lattice.MAX_DIM))
@@ -71,7 +74,9 @@ class Scenario:
     source: str = attrs.field(default="assumed", validator=validators.one_of(*SOURCES))
     model: str | None = attrs.field(default=None, validator=attrs.validators.optional(validators.one_of(*MODELS)))
     rank: int | None = attrs.field(default=None, validator=attrs.validators.optional(validators.positive_int))
-    spike: float | None = _optional(validators.number(above=0.0))
+    spike: float | tuple[float, ...] | None = attrs.field(
+        default=None, converter=validators.as_floats, validator=attrs.validators.optional(validators.descending)
+    )
     noise: float | None = _optional(validators.number(above=0.0))
     shape: str | None = attrs.field(default=None)
 
@@ -107,6 +112,10 @@ class Scenario:
         assert self.rank is not None
         if self.rank >= self.dim:
             raise PlanError(f"the spiked model needs a rank below its {self.dim} coordinates; got rank={self.rank}.")
+        if isinstance(self.spike, tuple) and len(self.spike) != self.rank:
+            raise PlanError(
+                f"the spiked model has rank={self.rank}, but {len(self.spike)} spikes: give one, or as many."
+            )
 
     def _check_shape(self) -> None:
         if self.model == "table" and self.spectrum is not None:
@@ -129,16 +138,26 @@ class Scenario:
         shaped = tuple(attrs.evolve(self, shape=shape) for shape in SHAPES[self.model])
         return shaped if self.model == "table" else (self, *shaped)
 
+    @property
+    def spikes(self) -> tuple[float, ...]:
+        """λ₁ ≥ … ≥ λ_r of the spiked model, one for each of its `rank` directions; empty for other models."""
+        if self.spike is None or self.rank is None:
+            return ()
+        return self.spike if isinstance(self.spike, tuple) else (self.spike,) * self.rank
+
     @cached_property
     def eigenvalues(self) -> FloatArray | None:
         """The spectrum, given or from the spiked model; None if there is neither."""
         if self.model == "spiked":
             assert self.rank is not None
-            n, spike, noise = (float(getattr(self, name)) for name in ("n", "spike", "noise"))
-            spectrum = np.full(self.dim, n * noise)
-            spectrum[: self.rank] += n * spike
+            n, noise = (float(getattr(self, name)) for name in ("n", "noise"))
+            spikes = np.array(self.spikes)
             if self.shape == "uneven":
-                spectrum = np.sort(spectrum * _uneven(self.dim, self.rank, 1.0 + spike / noise))[::-1]
+                spikes[:] = spikes.mean()  # how uneven they become follows from their total
+            spectrum = np.full(self.dim, n * noise)
+            spectrum[: self.rank] += n * spikes
+            if self.shape == "uneven":
+                spectrum = np.sort(spectrum * _uneven(self.dim, self.rank, 1.0 + spikes[0] / noise))[::-1]
             spectrum.setflags(write=False)
             return spectrum
         return None if self.spectrum is None else self.spectrum.array

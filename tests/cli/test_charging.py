@@ -107,5 +107,5 @@ def test_what_was_released_before_a_failure_is_printed_and_saved(
     code, out, err = dpframe(*RUN, capsys=capsys)
     assert 3 == code
     assert "What was promised" in out
-    assert "What was released is in plan-result: report.txt, result.json," in err
+    assert "What was released is in plan-result: report.html, report.txt, result.json," in err
     assert released == dp.Result.load("plan-result/result.json")

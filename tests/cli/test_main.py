@@ -211,6 +211,16 @@ def test_the_scenario_of_the_file_is_used_unless_told_otherwise(capsys: pytest.C
 ASSUMED = PLAN + "\n[scenario]\ndim = 4\nn = 5000\nspectrum = [4000, 3000, 200, 100]\n"
 
 
+def test_explain_writes_a_page(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = dpframe("explain", "plan.toml", "--dim", "3", "--html", "plan.html", capsys=capsys)
+    assert (0, "") == (code, err)
+    assert "What this plan promises" in out
+    assert 5 == Path("plan.html").read_text(encoding="utf-8").count("data-epsilon=")
+    code, out, err = dpframe("explain", "plan.toml", "--html", "absent/plan.html", capsys=capsys)
+    assert (1, "") == (code, out)
+    assert "absent/plan.html cannot be written: No such file or directory." in err
+
+
 def test_explain_simulates_where_asked(capsys: pytest.CaptureFixture[str]) -> None:
     Path("plan.toml").write_text(ASSUMED)
     code, out, _ = dpframe("explain", "plan.toml", "--simulations", "200", "--json", capsys=capsys)

@@ -104,7 +104,9 @@ def test_of_two_runs_at_once_one_is_refused(
     assert ["moment"] == list(dp.Result.load("plan-result/result.json"))
 
 
-@pytest.mark.parametrize("name", ["result.json", "arrays.npz", "report.txt", "plan.toml", "tables/moment.csv"])
+@pytest.mark.parametrize(
+    "name", ["result.json", "arrays.npz", "report.html", "report.txt", "plan.toml", "tables/moment.csv"]
+)
 def test_nothing_is_overwritten(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     (Path("mine") / name).parent.mkdir(parents=True)
     (Path("mine") / name).write_text("mine")
@@ -149,11 +151,11 @@ def test_arrays_that_cannot_be_written_are_in_the_result(
     assert (3, "") == (code, out)
     assert "plan-result/arrays.npz (No space left on device) could not be written" in err
     assert "The result is in plan-result/result.json." in err
-    assert {"plan.toml", "report.txt", "result.json", "tables"} == set(os.listdir("plan-result"))
+    assert {"plan.toml", "report.html", "report.txt", "result.json", "tables"} == set(os.listdir("plan-result"))
     assert ["moment"] == list(dp.Result.load("plan-result/result.json"))
 
 
-@pytest.mark.parametrize("name", ["report.txt", "plan.toml", "tables/moment.csv"])
+@pytest.mark.parametrize("name", ["report.html", "report.txt", "plan.toml", "tables/moment.csv"])
 def test_another_file_that_cannot_be_written_is_named_and_the_result_is_kept(
     name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,7 +46,7 @@ def test_a_full_standard_output(words: tuple[str, ...], full: Any) -> None:
     ran = process(*RUN, *words, stdout=full)
     assert 3 == ran.returncode
     assert b"the report could not be printed (No space left on device)" in ran.stderr
-    assert b"The result is in plan-result: report.txt, result.json, arrays.npz" in ran.stderr
+    assert b"The result is in plan-result: report.html, report.txt, result.json, arrays.npz" in ran.stderr
     assert released()
 
 

@@ -6,6 +6,7 @@ import getpass
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 import dpframe as dp
@@ -36,6 +37,26 @@ def test_a_result_names_nobody(path: Path, ledger: dp.Ledger, monkeypatch: pytes
     for text in (result.to_json(), str(result)):
         assert "wonderland" not in text
         assert "business" not in text
+    assert result.charge is not None
+    assert "wonderland" not in repr(result.charge)
+    page = result.to_html()  # handed to those who ask who did it, and what for
+    assert "alice-in-wonderland" in page
+    assert "my own business" in page
+
+
+def test_a_result_knows_when_it_was_charged_and_what_others_spent(path: Path, ledger: dp.Ledger) -> None:
+    first, second = (plan(0.5).run(DATA, ledger=path, dataset=NAME).charge for _ in range(2))
+    assert first is not None
+    assert second is not None
+    assert (first.spent, 0.0) == (second.others, first.others and first.others.epsilon)
+    assert ledger.history()[4].content["time"] == second.time
+
+
+def test_a_time_that_was_changed_is_found(path: Path, ledger: dp.Ledger) -> None:
+    result = plan().run(DATA, ledger=path, dataset=NAME)
+    assert result.charge is not None
+    for time, covered in (("", True), ("2020-01-01T00:00:00.000000+00:00", False)):
+        assert covered == ledger.covers(attrs.evolve(result, charge=attrs.evolve(result.charge, time=time)))
 
 
 def test_the_user_is_that_of_the_system_unless_said_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:

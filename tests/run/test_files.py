@@ -22,7 +22,10 @@ STEPS = [
     dp.derive("covariance", "covariance", of="moment"),
 ]
 PLAN = dp.Plan(rows=ROWS, budget=dp.Budget(epsilon=1.0, delta=1e-6), steps=STEPS)
-NAMES = {"arrays.npz", "plan.toml", "report.txt", "result.json", *(f"tables/{step.name}.csv" for step in STEPS)}
+NAMES = {
+    *("arrays.npz", "plan.toml", "report.html", "report.txt", "result.json"),
+    *(f"tables/{step.name}.csv" for step in STEPS),
+}
 
 
 @pytest.fixture(scope="module")

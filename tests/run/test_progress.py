@@ -111,6 +111,19 @@ def test_events_are_told_a_few_times_a_second(monkeypatch: pytest.MonkeyPatch) -
     assert [] == told("replace", {"age": np.zeros(COUNT)})
 
 
+def test_every_percent_of_a_draw_is_told_once_whatever_is_computed_again() -> None:
+    direct: list[dp.Progress] = []
+    again: list[dp.Progress] = []
+    for events, calls in ((direct, [(n, 250) for n in range(251)]), (again, [(40, 250), (10, 250), (250, 250)] * 2)):
+        reporter = progress.ProgressReporter(events.append)
+        reporter.begin("drawing")
+        for done, total in calls:
+            reporter.parts(done, total)
+    assert direct == again
+    assert ["drawing", "drawing: 3 of 250 parts", "drawing: 250 of 250 parts"] == [direct[0], direct[1], direct[-1]]
+    assert (101, 0.5) == (len(direct), direct[50].share)
+
+
 def test_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     import rich.console
 

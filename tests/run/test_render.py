@@ -331,10 +331,12 @@ def test_rich_keeps_to_the_width(make: Callable[[], Printable], width: int) -> N
 @every_printable
 def test_html(make: Callable[[], Printable]) -> None:
     html = make()._repr_html_()
-    assert html.startswith("<pre")
-    assert html.rstrip().endswith("</pre>")
-    assert "<span style=" in html
+    assert html.startswith('<div class="dpframe">')
+    assert html.endswith("</div>")
+    assert '<table><tbody><tr><th scope="row">' in html
+    assert '<thead><tr><th scope="col">' in html
     assert ESCAPE not in html
+    assert "<pre" not in html
 
 
 @every_printable

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 import dpframe as dp
-from dpframe.display.printable import plain_console
 from tests.support.packages import ROOT
 
 GOLDEN = ROOT / "tests" / "golden"
@@ -158,8 +159,9 @@ def test_a_report_holds_no_control_characters(tmp_path: Path) -> None:
     made = changed(made, *LINE, "parameters", to={nasty: nasty})
     made = changed(made, *MOMENT, "axes", "labels", to=[nasty] * len(CENTERED["results"]["moment"]["axes"]["labels"]))
     result = load(made, tmp_path)
-    with plain_console(100).capture() as captured:
-        plain_console(100).print(result)
+    console = Console(width=100, file=io.StringIO(), no_color=True)
+    with console.capture() as captured:
+        console.print(result)
     for printed in (str(result), result._repr_html_(), captured.get()):
         assert not {"\x1b", "\x07", "\u202e", "\ud800"} & set(printed)
     assert "\\x1b]0;owned" in str(result)

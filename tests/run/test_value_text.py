@@ -12,7 +12,7 @@ from rich.console import Group
 import dpframe.plugin as dp
 from dpframe.display.printable import plain_text
 from dpframe.run.result import Record
-from dpframe.run.value_text import value_section, with_error
+from dpframe.run.value_text import value_section, with_error, with_interval
 from tests.support.released import ROWS, STEPS, run, table
 
 
@@ -49,14 +49,17 @@ def test_a_report_says_what_is_not_determined() -> None:
     assert "n.d." in text[text.index("covariance: a covariance matrix") :]
 
 
-def test_a_value_without_a_law_is_shown_without_error() -> None:
+def test_a_value_without_a_law_says_so() -> None:
     rows = dp.Rows(norm=1.0, neighbors="replace")
     plan = dp.Plan(rows=rows, budget=dp.Budget(epsilon=1.0), steps=[dp.release("direction", "bingham")])
     data = np.random.default_rng(0).normal(size=(50, 3))
     result = plan.run(data, insecure_seed=1)
     assert "±" not in str(result)
+    reason = "how far a direction is off depends on the gap between eigenvalues, which 'bingham' does not release."
+    assert f"its error is not known: {reason}" in " ".join(str(result).split())
     assert "intervals" not in result.to_dict()
-    with pytest.raises(dp.PlanError, match="the error of 'direction' is not known: 'bingham' does not say how"):
+    assert {"direction": f"its error is not known: {reason}"} == result.to_dict()["without_interval"]
+    with pytest.raises(dp.PlanError, match="the error of 'direction' is not known: how far a direction is off"):
         result.interval("direction")
 
 
@@ -106,3 +109,17 @@ def test_kinds_of_third_parties_are_shown() -> None:
     assert ["cube: a cube, 2 × 3 × 2", *expected] == shown.splitlines()
     empty = Record(name="none", value=dp.Kind(np.zeros((0, 3))), line=line)
     assert "  empty" == plain_text(Group(*value_section(empty, None))).splitlines()[1]
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "text"),
+    [
+        (0.3, 0.2, 0.35, "0.30 ± 0.10"),
+        (0.028, 0.0021, 0.118, "0.028 [0.002, 0.118]"),  # ± 0.090 would seem to reach zero
+        (-0.01, -0.092, -0.023, "-0.010 [-0.092, -0.023]"),  # a shrunken value may be outside of its interval
+        (0.028, -0.02, 0.118, "0.028 ± 0.090"),
+        (3e-9, 1e-9, 9e-9, "3e-09 [1e-09, 9e-09]"),
+    ],
+)
+def test_what_is_told_from_zero_does_not_seem_to_reach_it(value: float, low: float, high: float, text: str) -> None:
+    assert text == with_interval(value, low, high)

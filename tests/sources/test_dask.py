@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_info
 import dpframe
 import dpframe.plugin as dp
 from dpframe.run import progress
-from dpframe.sources import dask as dask_source
-from dpframe.sources import open_source
+from dpframe.sources import open_source, partial_totals
+from dpframe.sources.dask import Partitions
 from tests.support.refusals import SECRET, SECRETS, WORD, Watch, check_refused
 
 pd: Any = pytest.importorskip("pandas")
@@ -120,17 +120,17 @@ def test_columns_that_are_not_named_are_not_computed() -> None:
 def test_shares_are_not_changed_by_adding_them_up() -> None:
     """A task may be done again with what it was given before."""
     source = open_source(da.from_array(array(), chunks=(100, 4)), PLAIN)
-    assert source.partitions is not None
+    assert isinstance(source.partitions, Partitions)
     partition = source.partitions.partition
-    job = dask_source.Job((dp.Moment(),), partition.rows, partition)
+    job = partial_totals.Job((dp.Moment(),), partition.rows, partition)
     shares = [
-        dask_source.share_of(job, index, array()[start : start + 100]) for index, start in enumerate((0, 100, 200))
+        partial_totals.share_of(job, index, array()[start : start + 100]) for index, start in enumerate((0, 100, 200))
     ]
     kept = copy.deepcopy(shares)
-    once, again = dask_source.added(job, shares), dask_source.added(job, shares)
+    once, again = partial_totals.added(job, shares), partial_totals.added(job, shares)
     for share, before in [*zip(shares, kept, strict=True), (once, again)]:
-        assert isinstance(share, dask_source.Share)
-        assert isinstance(before, dask_source.Share)
+        assert isinstance(share, partial_totals.Share)
+        assert isinstance(before, partial_totals.Share)
         found, wanted = (each.totals.exact()[dp.Moment()]["moment"] for each in (share, before))
         assert (wanted == found).all()
     assert "<Share: private>" == repr(pickle.loads(pickle.dumps(once)))
@@ -268,11 +268,11 @@ def test_another_number_of_rows_in_the_second_pass() -> None:
 
 def test_another_version_on_a_worker_is_refused() -> None:
     source = open_source(da.from_array(array(), chunks=(100, 4)), PLAIN)
-    assert source.partitions is not None
+    assert isinstance(source.partitions, Partitions)
     partition = source.partitions.partition
-    job = dask_source.Job((dp.Moment(),), partition.rows, partition, version="0.0.1")
-    found = dask_source.share_of(job, 0, array())
-    assert isinstance(found, dask_source.Failure)
+    job = partial_totals.Job((dp.Moment(),), partition.rows, partition, version="0.0.1")
+    found = partial_totals.share_of(job, 0, array())
+    assert isinstance(found, partial_totals.Failure)
     assert found.message.startswith(f"a worker has dpframe {dpframe.__version__}; the run has 0.0.1.")
 
 

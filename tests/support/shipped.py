@@ -29,6 +29,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "spiked": {"rank": 1, "n": 50, "spike": 4.0, "noise": 1.0},
     "spiked-block": {"rank": 1, "shares": (0.25, 0.25, 0.5), "radii": (1.0, 0.5)},
 }
+DRAWN_ELSEWHERE = {"opendp-gaussian", "opendp-laplace"}  # no seed: tested in their plugin
 NEED_COLUMNS = {"adaptive"}
 MODEL_BASED = {"spiked"}  # and for replaced rows only
 

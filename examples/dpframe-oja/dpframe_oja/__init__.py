@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dpframe.plugin as dp
+from dpframe_oja.one_pass import OnePass
 from dpframe_oja.recipe import Oja
 from dpframe_oja.release import NoisyOjaSum
 from dpframe_oja.statistic import OjaSum
@@ -29,4 +30,4 @@ def dpframe_postprocessors() -> list[type[dp.PostProcessor]]:
     return [OjaStep]
 
 
-__all__ = ["NoisyOjaSum", "Oja", "OjaStep", "OjaSum"]
+__all__ = ["NoisyOjaSum", "Oja", "OjaStep", "OjaSum", "OnePass"]

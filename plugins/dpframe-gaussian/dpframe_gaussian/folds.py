@@ -75,6 +75,19 @@ class GaussianFolds(dp.Mechanism):
         diagonal, off_diagonal = self._lattice_scales(rows, level)
         return {"diagonal": diagonal * rows.step**2, "off-diagonal": off_diagonal * rows.step**2}
 
+    def law(self, value: dp.Kind, rows: dp.Rows, level: float, laws: Mapping[str, dp.Law]) -> dp.Law:
+        noise = self.noise(rows, level)
+        one = np.full((value.array.shape[1],) * 2, noise["off-diagonal"])
+        np.fill_diagonal(one, noise["diagonal"])
+        return dp.EntryLaw(center=value.array, deviation=np.tile(one, (self.folds, 1)))
+
+    def redraw(self, value: dp.Kind, rows: dp.Rows, level: float, random: np.random.Generator) -> dp.Kind:
+        width, noise = value.array.shape[1], self.noise(rows, level)
+        upper = np.triu(random.normal(scale=noise["off-diagonal"], size=(self.folds, width, width)), 1)
+        diagonal = random.normal(scale=noise["diagonal"], size=(self.folds, 1, width)) * np.eye(width)
+        drawn = upper + upper.transpose(0, 2, 1) + diagonal
+        return attrs.evolve(value, array=value.array + drawn.reshape(value.array.shape))
+
     def log_density(self, value: dp.Kind, data: dp.PrivateData, level: float) -> float:
         diagonal, off_diagonal = self._lattice_scales(data.rows, level)
         exact = data.parts(self._statistic)["moments"]

@@ -55,6 +55,7 @@ class Bingham(dp.Mechanism):
     numerics = "exact"
     smallest_level = 2.0**-40  # the draw is uniform long before, and all figures are finite
     draws_depend_on_data = True
+    law_unknown = "how far a direction is off depends on the gap between eigenvalues, which 'bingham' does not release."
 
     k: int = attrs.field(default=1, validator=dp.validators.integer(at_least=1, at_most=MOST))
     bits: int = attrs.field(default=16, validator=check_bits)

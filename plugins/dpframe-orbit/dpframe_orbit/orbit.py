@@ -76,6 +76,10 @@ class Orbit(dp.Mechanism):
     numerics = "exact"
     smallest_level = 2.0**-40  # the draw is uniform long before, and all figures are finite
     draws_depend_on_data = True
+    law_unknown = (
+        "how far the eigenvectors are off depends on the eigenvalues of the moment. For a real draw it is known if an "
+        "earlier step released the spectrum, as in 'orbit-low-rank'."
+    )
 
     spectrum: Any = dp.input(dp.Spectrum)
     real: bool = attrs.field(default=True, validator=dp.validators.boolean)
@@ -111,7 +115,9 @@ class Orbit(dp.Mechanism):
         strength = Fraction(self._strength(data.rows, level))
         scaled = np.rint((values - smallest) / width / FINEST) * FINEST
         target = Target.of([strength * Fraction(value) for value in gamma[::-1].tolist()], scaled)
-        real, imaginary = draw_integers(target, basis[:, ::-1], overlap, self.bits, random, real=self.real)
+        real, imaginary = draw_integers(
+            target, basis[:, ::-1], overlap, self.bits, random, real=self.real, report=data.progress
+        )
         unit = 2.0**-self.bits
         drawn = real * unit if imaginary is None else real * unit + 1j * (imaginary * unit)
         return self._value(drawn, smallest, width, data.rows)

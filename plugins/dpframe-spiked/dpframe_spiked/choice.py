@@ -3,7 +3,9 @@
 All variances below are those of one entry of the block between signal and residual, to first order in the noise. With
 the moment about n(λUUᵀ + σ²I), noise z in such an entry rotates the subspace by z/(nλ), so that a variance v leads to
 E‖ŨŨᵀ − UUᵀ‖² ≈ 2r(p−r)·v/(nλ)². The part of the signal that leaks into the residual of a row adds λr(p−r)·v/(nλ)² to
-its mean squared length, and the radius of the next round has to allow for it.
+its mean squared length, and the radius of the next round has to allow for it. With unequal spikes λ_i, r/λ² stands for
+Σ1/λ_i² and r/λ for Σ1/λ_i, and the squared length of the signal, a sum of (λ_i + σ²)χ²₁, is taken to have the Gamma
+law of its mean and variance.
 """
 
 from __future__ import annotations
@@ -12,13 +14,13 @@ import itertools
 import math
 from collections.abc import Iterator
 from functools import lru_cache
-from statistics import NormalDist
 
 import attrs
 import numpy as np
 
 import dpframe.plugin as dp
 from dpframe_spiked.calibration import multiples
+from dpframe_spiked.clipping import gamma_law, gamma_quantile, power_mean, remaining, remaining_cross
 
 WORTHWHILE = 0.85
 """If the forecast error of the rounds is above this share of that of one Gaussian release, the latter is used."""
@@ -36,7 +38,7 @@ class Assumed:
     """The public values that a choice rests on, in units in which σ² is 1.
 
     Args:
-        dim, rank, rows, spike: p, r, n and λ of the spiked model.
+        dim, rank, rows, spikes: p, r, n and λ₁, …, λ_r of the spiked model.
         neighbors: the neighboring relation.
         norm: the length to which rows are scaled down.
         quantile: the share of rows that radii should leave unclipped.
@@ -46,7 +48,7 @@ class Assumed:
     dim: int
     rank: int
     rows: int
-    spike: float
+    spikes: tuple[float, ...]
     neighbors: str
     norm: float
     quantile: float
@@ -55,21 +57,20 @@ class Assumed:
     @classmethod
     def of(cls, scenario: dp.Scenario, rows: dp.Rows, *, rank: int, mu: float, quantile: float = 0.95) -> Assumed:
         """From a spiked scenario and a promise; for a released norm, the value expected under the scenario is used."""
-        assert scenario.n is not None  # a spiked scenario has all three
-        assert scenario.spike is not None
+        assert scenario.n is not None  # a spiked scenario has both
         assert scenario.noise is not None
-        spike = scenario.spike / scenario.noise
-        strong = (1.0 + spike) * _gamma_quantile(rank, rank / 2, quantile)
-        norm = math.sqrt(strong + scenario.dim - rank)
+        spikes = tuple(spike / scenario.noise for spike in _spikes(scenario, rank))
+        unit, degrees = gamma_law([spike + 1.0 for spike in spikes])
+        norm = math.sqrt(unit * gamma_quantile(degrees, degrees / 2, quantile) + scenario.dim - rank)
         if not rows.awaited:
             norm = rows.length / math.sqrt(scenario.noise)
-        if not all(1 / FARTHEST < each < FARTHEST for each in (spike, norm)):
+        if not all(1 / FARTHEST < each < FARTHEST for each in (*spikes, norm)):
             raise dp.PlanError("the spike, the noise and the norm of the rows are too far apart to choose rounds.")
         return cls(
             dim=scenario.dim,
             rank=rank,
             rows=scenario.n,
-            spike=spike,
+            spikes=spikes,
             neighbors=str(rows.neighbors),
             norm=norm,
             quantile=quantile,
@@ -83,7 +84,7 @@ class Assumed:
 
     def turn(self, variance: float) -> float:
         """‖sin Θ‖² caused by a variance of the entries, to first order."""
-        return self.entries * variance / (self.rows * self.spike) ** 2
+        return self.entries * variance / (self.rows * power_mean(self.spikes, -2.0)) ** 2
 
     def error(self, variance: float) -> float:
         """‖ŨŨᵀ − UUᵀ‖ in Frobenius norm, to first order; capped at √(2r), the largest possible distance."""
@@ -92,51 +93,42 @@ class Assumed:
     def moment_variance(self, share: float) -> float:
         """The variance of an off-diagonal entry of the released moment, rescaled for what clipping removes."""
         pairs = 2 if self.neighbors == "replace" else 1
-        signal = (self.norm**2 - (self.dim - self.rank)) / (self.spike + 1.0)
-        left = remaining(self.rank, max(signal, 0.05))
+        unit, degrees = self._signal
+        signal = (self.norm**2 - (self.dim - self.rank)) / unit
+        left = remaining(degrees, max(signal, 0.05))
         return pairs * self.norm**4 / (2 * share * self.mu**2 * left**2)
 
     @property
     def signal_radius(self) -> float:
         """The quantile of the signal's length, at most the norm."""
-        square = _gamma_quantile((self.spike + 1.0) * self.rank, self.rank / 2, self.quantile)
-        return min(math.sqrt(square), self.norm)
+        unit, degrees = self._signal
+        return min(math.sqrt(gamma_quantile(unit * degrees, degrees / 2, self.quantile)), self.norm)
 
     def residual_radius(self, variance: float) -> float:
         """A radius for the residual's mean square, which varies little, plus a quantile of the signal's leak."""
-        leak = self.spike * self.turn(variance)
-        square = self.dim - self.rank + _gamma_quantile(leak, self.rank / 2, self.quantile)
+        turning, degrees = power_mean(self.spikes, -2.0), gamma_law([1.0 / spike for spike in self.spikes])[1]
+        leak = turning * (turning / power_mean(self.spikes, -1.0)) * self.turn(variance)
+        square = self.dim - self.rank + gamma_quantile(leak, degrees / 2, self.quantile)
         return min(math.sqrt(square), self.norm)
 
     def left(self, radii: tuple[float, float]) -> tuple[float, float, float]:
         """The shares of signal, cross part and residual that remain after clipping Gaussian rows."""
-        signal = radii[0] ** 2 / (self.spike + 1.0)
+        unit, degrees = self._signal
+        signal = radii[0] ** 2 / unit
         residual = remaining(self.dim - self.rank, radii[1] ** 2)
-        return remaining(self.rank, signal), remaining_cross(self.rank, signal), residual
+        return remaining(degrees, signal), remaining_cross(degrees, signal), residual
+
+    @property
+    def _signal(self) -> tuple[float, float]:
+        """The Gamma law of the signal's squared length."""
+        return gamma_law([spike + 1.0 for spike in self.spikes])
 
 
-def remaining(degrees: int, square: float) -> float:
-    """E min(X, c)/E X for X of a χ² law: the share of a mean square that remains after clipping at √c."""
-    from scipy.special import gammainc
-
-    half = degrees / 2
-    return min(float(gammainc(half + 1, square / 2) + square / degrees * (1.0 - gammainc(half, square / 2))), 1.0)
-
-
-def remaining_cross(degrees: int, square: float) -> float:
-    """E √X·min(√X, √c)/E X: the share of a product that remains after clipping one factor."""
-    from scipy.special import gammainc, gammaln
-
-    half = degrees / 2
-    mean_length = math.sqrt(2) * math.exp(gammaln(half + 0.5) - gammaln(half))
-    beyond = mean_length * (1.0 - gammainc(half + 0.5, square / 2))
-    return min(float(gammainc(half + 1, square / 2) + math.sqrt(square) * beyond / degrees), 1.0)
-
-
-def _gamma_quantile(mean: float, shape: float, quantile: float) -> float:
-    """The quantile of a Gamma variable by the Wilson–Hilferty approximation: within 3 percent for the upper half."""
-    deviate = NormalDist().inv_cdf(quantile)
-    return mean * max(1.0 - 1.0 / (9 * shape) + deviate / (3 * math.sqrt(shape)), 0.05) ** 3
+def _spikes(scenario: dp.Scenario, rank: int) -> tuple[float, ...]:
+    """The spikes of as many directions: several have to be as many, one stands for any number."""
+    if isinstance(scenario.spike, tuple) and len(scenario.spike) != rank:
+        raise dp.PlanError(f"the scenario has {len(scenario.spike)} spikes, but 'spiked-block' has rank={rank}.")
+    return scenario.spikes[:1] * rank if not isinstance(scenario.spike, tuple) else scenario.spike
 
 
 @attrs.frozen(kw_only=True)

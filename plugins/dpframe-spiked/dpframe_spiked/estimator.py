@@ -9,11 +9,12 @@ import attrs
 import numpy as np
 
 import dpframe.plugin as dp
+from dpframe_spiked.grid_noise import GridNoise
 from dpframe_spiked.marchenko_pastur import noise_variance
+from dpframe_spiked.shifts import Model
 
 MODEL = "spiked-covariance"
 ESTIMATED = ("noise", "rank", "spike")
-GRID = 2.0**20  # grid steps of a released number per deviation of its noise
 _SHAPES = {"triangular": 1.0, "goe": dp.rounding.sqrt_up(2) / 2}
 
 
@@ -34,14 +35,17 @@ class Spiked(dp.Mechanism):
     With Σ̂ = Σxxᵀ/n and its leading directions Û, noise of size Δ₁ is added to the projector ÛÛᵀ, whose leading
     directions Ũ are the components, and noise of size Δ₂ to Ũᵀ(Σ̂ − σ²I)Ũ = Λ̃; the covariance is ŨΛ̃Ũᵀ + σ²I. Here
 
-        Δ₁ = C(σ²/λ + √(σ²/λ)) √(p(r + ln n))/n,    Δ₂ = C(λ(r + ln n) + σ²(p + ln n))/n
+        Δ₁ = C(σ²/λ_r + √(κσ²/λ_r)) √(p(r + ln n))/n,    Δ₂ = C(λ₁(r + ln n) + σ²(p + ln n))/n
 
-    bound how far replacing one row *by an independent copy* moves them, with high probability *for data from the
-    model*. Rows not from the model are not protected: for arbitrary data the shifts have no such bound. The constant C
-    is not known; the paper's experiments use 4.
+    with κ = λ₁/λ_r bound how far replacing one row *by an independent copy* moves them, with high probability *for data
+    from the model*. Rows not from the model are not protected: for arbitrary data the shifts have no such bound. The
+    constant C is not known; the paper's experiments use 4.
 
     Args:
-        rank, spike, noise: r, λ and σ² of the model, assumed known; upper bounds on those that are estimated.
+        rank, noise: r and σ² of the model, assumed known; upper bounds on those that are estimated.
+        spike: λ₁ ≥ … ≥ λ_r in the same way, of which the first and the last are used (Corollary 1); one number λ stands
+            for equal spikes (Lemma 2). Data whose spikes are not about equal needs all of them: for λ = (300, 10, 10)
+            one of the two shifts exceeds what any single number allows.
         n: the number of rows, used by the formulas.
         output: "covariance", or "components" alone, for which nothing is spent on Λ̃.
         private: which of "noise" (§5.3), "rank" (§7.1) and "spike" (§7.2) to estimate, each with an equal share.
@@ -55,17 +59,20 @@ class Spiked(dp.Mechanism):
 
     References:
         Cai, Xia and Zha, "Optimal differentially private PCA and estimation for spiked covariance matrices", 2024,
-        Algorithm 1 and Lemmas 2 to 4.
+        Algorithm 1, Lemmas 2 to 4 and Corollary 1.
     """
 
     name = "spiked"
     unit = "mu"
+    law_unknown = "the noise of 'spiked' passes through an eigendecomposition that it does not release."
     smallest_level = 2.0**-30  # noise of up to dim · √parts / level steps is within the range of the sampler
     gives = dp.Covariance
 
     rank: int = attrs.field(validator=dp.validators.positive_int)
     n: int = attrs.field(validator=dp.validators.positive_int)
-    spike: float = _positive()
+    spike: float | tuple[float, ...] = attrs.field(
+        converter=dp.validators.as_floats, validator=dp.validators.descending
+    )
     variance: float = attrs.field(
         alias="noise", converter=dp.validators.as_float, validator=dp.validators.number(above=0.0)
     )
@@ -75,6 +82,12 @@ class Spiked(dp.Mechanism):
     private: tuple[str, ...] = attrs.field(default=(), converter=dp.validators.as_tuple, validator=_check_private)
     constant: float = _positive(default=4.0)
     shape: str = attrs.field(default="triangular", validator=dp.validators.one_of(*_SHAPES))
+
+    def __attrs_post_init__(self) -> None:
+        if isinstance(self.spike, tuple) and len(self.spike) != self.rank:
+            raise dp.PlanError(
+                f"'spiked' has rank={self.rank}, but {len(self.spike)} spikes: give one for all directions, or as many."
+            )
 
     def output(self, rows: dp.Rows) -> type[dp.Kind]:
         return dp.Covariance if self.wanted == "covariance" else dp.Subspace
@@ -102,7 +115,7 @@ class Spiked(dp.Mechanism):
         super().check_level(rows, level)
         if rows.dim is None:
             return
-        numbers = [self.spike, self.variance, *(() if rows.awaited else (1.0 + rows.length,))]
+        numbers = [*self._ends, self.variance, *(() if rows.awaited else (1.0 + rows.length,))]
         try:
             model, factor = self._model(rows.dim), math.sqrt(self.parts) / level
             numbers += [shift * factor for shift in (model.projector_shift, model.eigenvalue_shift)]
@@ -120,19 +133,35 @@ class Spiked(dp.Mechanism):
         """The number of releases that share the level."""
         return 1 + (self.wanted == "covariance") + len(self.private)
 
+    @property
+    def _ends(self) -> tuple[float, float]:
+        """λ₁ and λ_r, the largest and the smallest spike."""
+        return (self.spike[0], self.spike[-1]) if isinstance(self.spike, tuple) else (self.spike, self.spike)
+
     def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
-        estimated = ", and λ is not estimated too large" if "spike" in self.private else ""
         failure = (
             f"4n^-99 + exp(-c min(n, p)), n = {self.n}, for a constant c that is not known, provided that "
-            f"C = {self.constant:g}, n and λ/σ² are large enough, which is not known either{estimated}"
+            f"C = {self.constant:g}, n and λ/σ² are large enough, which is not known either, and {self._needed}"
         )
         return dp.losses.ModelBased(loss=dp.losses.Gaussian(mu=level), model=MODEL, failure=failure)
+
+    @property
+    def _needed(self) -> str:
+        """What the guarantee needs of the spikes."""
+        largest, smallest = self._ends
+        if "spike" in self.private:
+            return (
+                f"no spike is above {largest:g}, the largest is not estimated too small and the smallest not too large"
+            )
+        if isinstance(self.spike, tuple):
+            return f"no spike is above {largest:g} or below {smallest:g}"
+        return f"all spikes are about {largest:g}: unequal ones are not covered by one number"
 
     def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
         sample = data.moment.astype(np.float64) * (data.rows.step**2 / self.n)
         values, vectors = np.linalg.eigh(sample)
         values, vectors = values[::-1], vectors[:, ::-1]
-        draw = _Draws(random, math.sqrt(self.parts) / level)
+        draw = GridNoise(random, math.sqrt(self.parts) / level)
         model = self._estimated(values, draw)
         bounds = self._bounds(model)
         leading = vectors[:, : model.rank]
@@ -151,7 +180,7 @@ class Spiked(dp.Mechanism):
         Two Gaussians that are x deviations apart have a distance of at most x/2 in total variation.
         """
         model = self._model(rows.known_dim)
-        rounding = model.dim * 2.0**-52 * (1.0 + model.variance / model.spike)
+        rounding = model.dim * 2.0**-52 * (model.condition + model.variance / model.spike)
         return min(1.0, model.dim * rounding * level / (math.sqrt(self.parts) * model.projector_shift))
 
     @classmethod
@@ -168,21 +197,26 @@ class Spiked(dp.Mechanism):
             dim=dim,
             rows=self.n,
             rank=self.rank,
-            spike=self.spike,
+            spike=self._ends[1],
+            largest=self._ends[0],
             variance=self.variance,
             constant=self.constant,
         )
 
     def _bounds(self, estimated: Model) -> Model:
-        """The model for Δ₁: the given bounds on σ² and r, and the estimate of λ if it is below its bound.
+        """The model for Δ₁: the given bounds on σ² and r, and the estimates of the spikes, up to their bounds.
 
-        Δ₁ increases in σ² and decreases in λ. An estimate of σ² that its noise moves near zero would also remove the
-        noise of the projector.
+        Δ₁ increases in σ² and λ₁ and decreases in λ_r. An estimate of σ² that its noise moves near zero would also
+        remove the noise of the projector.
         """
         known = self._model(estimated.dim)
-        return attrs.evolve(known, spike=min(estimated.spike, known.spike))
+        if "spike" not in self.private:
+            return known
+        smallest = min(estimated.spike, known.spike)
+        largest = min(max(estimated.largest, smallest), known.largest)
+        return attrs.evolve(known, spike=smallest, largest=largest)
 
-    def _estimated(self, values: dp.FloatArray, draw: _Draws) -> Model:
+    def _estimated(self, values: dp.FloatArray, draw: GridNoise) -> Model:
         """The model with its estimated parameters, whose noise follows from the given bounds."""
         known = self._model(len(values))
         estimated = known
@@ -194,8 +228,9 @@ class Spiked(dp.Mechanism):
             noisy = np.maximum(draw.numbers(values[: self.rank + 1], known.eigenvalue_shift), SMALLEST)
             estimated = attrs.evolve(estimated, rank=1 + int(np.argmax(noisy[:-1] / noisy[1:])))
         if "spike" in self.private:
-            noisy = draw.numbers(values[: estimated.rank], known.eigenvalue_shift)
-            estimated = attrs.evolve(estimated, spike=max(abs(float(noisy.mean()) - estimated.variance), SMALLEST))
+            noisy = draw.numbers(values[: estimated.rank], known.eigenvalue_shift) - estimated.variance
+            smallest, largest = (max(float(each), SMALLEST) for each in (noisy.min(), noisy.max()))
+            estimated = attrs.evolve(estimated, spike=smallest, largest=largest)
         return estimated
 
 
@@ -204,64 +239,6 @@ LARGEST = 1e60
 
 SMALLEST = 1e-12
 """A lower limit on estimated variances, spikes and eigenvalues."""
-
-
-@attrs.frozen(kw_only=True)
-class Model:
-    """The spiked model, with the printed bounds on the shift when a row is replaced by an independent copy."""
-
-    dim: int
-    rows: int
-    rank: int
-    spike: float
-    variance: float
-    constant: float
-
-    @property
-    def projector_shift(self) -> float:
-        """Δ₁, of ÛÛᵀ (Lemma 3)."""
-        ratio = self.variance / self.spike
-        size = math.sqrt(self.dim * (self.rank + math.log(self.rows))) / self.rows
-        return self.constant * (ratio + math.sqrt(ratio)) * size
-
-    @property
-    def eigenvalue_shift(self) -> float:
-        """Δ₂, of the eigenvalues of Σ̂ (Lemma 4)."""
-        log = math.log(self.rows)
-        signal, residual = self.spike * (self.rank + log), self.variance * (self.dim + log)
-        return self.constant * (signal + residual) / self.rows
-
-
-@attrs.frozen
-class _Draws:
-    """Noise of deviation shift · factor, on a public grid: the low-order bits of floats would reveal more.
-
-    Numbers are rounded to the grid before noise is added, each by up to half a step, so that neighbors may differ by
-    shift + r steps, where r is the norm of a difference of one step everywhere. The noise grows with it, to
-    GRID + r · factor steps, so that this is still 1/factor deviations.
-    """
-
-    random: dp.Random
-    factor: float
-
-    def numbers(self, exact: dp.FloatArray, shift: float) -> dp.FloatArray:
-        """An array with independent noise."""
-        step, deviation = self._grid(shift, math.sqrt(exact.size))
-        whole = np.rint(exact / step) + self.random.gaussian(deviation, exact.shape)
-        return np.asarray(whole * step, dtype=np.float64)
-
-    def symmetric(self, exact: dp.FloatArray, shift: float, off_diagonal: float) -> dp.FloatArray:
-        """A symmetric matrix with noise, multiplied by ``off_diagonal`` off the diagonal."""
-        step, deviation = self._grid(shift, float(len(exact)))  # the norm of a matrix of ones
-        beside = dp.rounding.up(deviation * off_diagonal)
-        noise = np.triu(self.random.gaussian(beside, exact.shape), 1)
-        np.fill_diagonal(noise, self.random.gaussian(deviation, len(exact)))
-        whole = np.rint((exact + exact.T) / (2 * step)) + noise + np.triu(noise, 1).T
-        return np.asarray(whole * step, dtype=np.float64)
-
-    def _grid(self, shift: float, rounded: float) -> tuple[float, float]:
-        """The step of the grid, and the deviation of the noise in steps, both rounded up."""
-        return dp.rounding.up(shift * self.factor) / GRID, dp.rounding.up(GRID + rounded * self.factor)
 
 
 def printed_level(*, epsilon: float, delta: float, parts: int = 2) -> float:

@@ -121,6 +121,9 @@ class BlockRadii(dp.Mechanism):
         sides = ("signal", "residual")
         return dp.Radii([grid[random.exponential_choice(choice.costs(parts[side]), rate)] for side in sides])
 
+    def law(self, value: dp.Kind, rows: dp.Rows, level: float, laws: Mapping[str, dp.Law]) -> dp.Law:
+        return self._choice.law(value, rows, level / 2, laws)
+
     def log_density(self, value: dp.Kind, data: dp.PrivateData, level: float) -> float:
         choice, parts = self._choice, data.parts(self.reads()[0])
         grid = self._grid(data.rows)

@@ -35,8 +35,10 @@ class Setting:
     @classmethod
     def of(cls, scenario: dp.Scenario, budget: dp.Budget) -> Setting:
         """From a spiked scenario."""
-        model: dict[str, Any] = {name: getattr(scenario, name) for name in ("dim", "rank", "spike", "noise")}
-        return cls(**model | {"rows": scenario.n}, epsilon=budget.epsilon, delta=budget.delta)
+        model: dict[str, Any] = {name: getattr(scenario, name) for name in ("dim", "rank", "noise")}
+        largest, smallest = scenario.spikes[0], scenario.spikes[-1]
+        spikes = {"spike": smallest, "condition": largest / smallest}
+        return cls(**model | spikes | {"rows": scenario.n}, epsilon=budget.epsilon, delta=budget.delta)
 
     def _schatten(self, q: float) -> float:
         return float(self.rank ** (1.0 / q))
@@ -49,6 +51,11 @@ class Setting:
     @property
     def _mixing(self) -> float:
         return math.sqrt(self.noise * (self.condition * self.spike + self.noise))
+
+    @property
+    def _equal(self) -> Setting:
+        """The setting with all spikes equal to the smallest, for which the lower bounds are stated."""
+        return attrs.evolve(self, condition=1.0)
 
     @property
     def _tail(self) -> float:
@@ -76,13 +83,13 @@ class Setting:
     def projector_minimax(self, q: float) -> float:
         """Minimax lower rate for UUᵀ (Theorem 4.2), as δ → 0."""
         cost = self.dim * math.sqrt(self.rank) / (self.rows * self.epsilon)
-        return self._schatten(q) * min(self._turning * (math.sqrt(self.dim / self.rows) + cost), 1.0)
+        return self._schatten(q) * min(self._equal._turning * (math.sqrt(self.dim / self.rows) + cost), 1.0)
 
     def covariance_minimax(self, q: float) -> float:
         """Minimax lower rate for Σ (the second Theorem 4.2), as δ → 0."""
         cost = self.dim * math.sqrt(self.rank) / (self.rows * self.epsilon)
         values = self.spike * (math.sqrt(self.rank / self.rows) + math.pow(self.rank, 1.5) / (self.rows * self.epsilon))
-        vectors = self._mixing * (math.sqrt(self.dim / self.rows) + cost)
+        vectors = self._equal._mixing * (math.sqrt(self.dim / self.rows) + cost)
         return self._schatten(q) * min(values + vectors, self.spike)
 
     def oja(self) -> float:
@@ -92,7 +99,7 @@ class Setting:
 
     def gauss(self) -> float:
         """DP-Gauss for the low-rank part of Σ, in Frobenius norm: the cost of privacy alone (Remark 3)."""
-        longest = self.rank * self.spike + self.dim * self.noise
+        longest = self.rank * self.condition * self.spike + self.dim * self.noise
         spread = 1 + self.noise / self.spike
         size = math.sqrt(self.rank * self.dim) / (self.rows * self.epsilon)
         return longest * spread * size * math.sqrt(math.log(1 / self.delta))
@@ -105,12 +112,15 @@ class Setting:
         both = math.log(self.dim + self.rows)
         enough = self.condition**2 * self.rank * log + log**2
         strong = self.condition * self.dim / self.rows + math.sqrt(self.dim / self.rows)
+        equal: tuple[dp.Assumption, ...] = ()
         if sub_gaussian:
             enough, strong = self.rank * both * math.log(max(self.rank, 2)) ** 2 + log**2, strong * both
+            equal = (dp.Assumption(text="the spikes are equal, up to a constant", holds=self.condition <= 1.0),)
         return (
-            dp.Assumption(text="enough rows: n ≥ r ln n + ln² n, up to a constant", holds=self.rows >= enough),
+            dp.Assumption(text="enough rows: n ≥ κ²r ln n + ln² n, up to a constant", holds=self.rows >= enough),
             dp.Assumption(text="the rank is at most half the dimension", holds=2 * self.rank <= self.dim),
-            dp.Assumption(text="the signal is strong: λ/σ² ≥ p/n + √(p/n), up to a constant", holds=ratio >= strong),
+            dp.Assumption(text="the signal is strong: λ/σ² ≥ κp/n + √(p/n), up to a constant", holds=ratio >= strong),
+            *equal,
         )
 
     def lower_conditions(self) -> tuple[dp.Assumption, ...]:

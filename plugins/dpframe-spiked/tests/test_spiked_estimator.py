@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 import dpframe.plugin as dp
 from dpframe.testing import seeded
 from dpframe_spiked import Spiked, printed_level
-from dpframe_spiked.estimator import _SHAPES, GRID, Model, _Draws
+from dpframe_spiked.estimator import _SHAPES
+from dpframe_spiked.grid_noise import GRID, GridNoise
 from dpframe_spiked.marchenko_pastur import noise_variance, quantiles
+from dpframe_spiked.shifts import Model
 
 N, DIM, RANK, SPIKE = 4000, 12, 2, 25.0
 PARAMETERS: dict[str, Any] = {"rank": RANK, "n": N, "spike": SPIKE, "noise": 1.0}
@@ -126,14 +128,14 @@ def test_noise_covers_what_is_rounded_before_it_is_added(shape: str, level: floa
         below = (np.floor(rng.uniform(0, 9, (dim, dim))) + 0.5 - 1e-6) * shift / steps
         below = np.triu(below) + np.triu(below, 1).T
         recorded = Recorded()
-        draws: Any = _Draws(recorded, 1 / level)  # type: ignore[arg-type]
+        draws: Any = GridNoise(recorded, 1 / level)  # type: ignore[arg-type]
         moved = (
             draws.symmetric(below + apart, shift, _SHAPES[shape]) - draws.symmetric(below, shift, _SHAPES[shape])
         ) / (shift / steps)
         beside, diagonal = recorded.scales[:2]
         deviations = np.sum((np.diag(moved) / diagonal) ** 2) + np.sum((moved[np.triu_indices(dim, 1)] / beside) ** 2)
         worst = max(worst, math.sqrt(deviations) / level)
-        numbers: Any = _Draws(recorded, 1 / level)  # type: ignore[arg-type]
+        numbers: Any = GridNoise(recorded, 1 / level)  # type: ignore[arg-type]
         moved_numbers = (numbers.numbers(below + apart, shift) - numbers.numbers(below, shift)) / (shift / steps)
         worst = max(worst, float(np.linalg.norm(moved_numbers)) / recorded.scales[-1] / level)
     assert worst <= 1.0 + 1e-12
@@ -195,7 +197,7 @@ def test_the_failure_tells_what_is_not_known() -> None:
     mechanism = Spiked(**{**PARAMETERS, "constant": 3.0, "private": ("spike",)})
     loss = mechanism.loss(ROWS, 1.0)
     assert isinstance(loss, dp.losses.ModelBased)
-    assert "C = 3, n and λ/σ² are large enough, which is not known either, and λ is not estimated" in loss.failure
+    assert "C = 3, n and λ/σ² are large enough, which is not known either, and no spike is above 25" in loss.failure
 
 
 @pytest.mark.parametrize(("dim", "rows"), [(50, 1000), (200, 200), (300, 100)])

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 import dpframe.plugin as dp
 from dpframe_spiked import SpikedBlock
-from dpframe_spiked.choice import WORTHWHILE, remaining, remaining_cross
+from dpframe_spiked.choice import WORTHWHILE
+from dpframe_spiked.clipping import remaining, remaining_cross
 from dpframe_spiked.recipe import Rounds
 
 BUDGET = dp.Budget(epsilon=1.0, delta=1e-6)

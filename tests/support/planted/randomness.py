@@ -37,6 +37,12 @@ class FewNumpySeeds(Right):
         return dp.SymmetricMatrix(data.moment + symmetric(noise))
 
 
+class MistakenExemption(Right):
+    """Says that a library draws its noise, which its own stream does."""
+
+    drawn_by = "a library"
+
+
 class ReusedStream(Right):
     """The stream of its first step in all steps, from the beginning each time."""
 

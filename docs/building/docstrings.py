@@ -1,9 +1,13 @@
-"""Shows the signatures that attrs writes: an extension of griffe, which reads source code and cannot see them."""
+"""Extensions of griffe, which reads source code for the reference.
+
+They show the signatures that attrs writes, which are not in the source, and doctests as code, with prompts.
+"""
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from typing import Any
 
 import attrs
@@ -34,3 +38,14 @@ class AttrsSignatures(griffe.Extension):
 
 def _text(annotation: Any) -> str:
     return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+
+
+DOCTEST = re.compile(r"^( *)(>>> .*(?:\n\1(?! *$).+)*)", re.M)
+
+
+class Doctests(griffe.Extension):
+    """Puts the doctests of docstrings into fences."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        if obj.docstring:
+            obj.docstring.value = DOCTEST.sub(r"\1```pycon\n\1\2\n\1```", obj.docstring.value)
