@@ -110,8 +110,9 @@ def fold_moments(rows: Rows) -> Sensitivity:
 
 
 def augmented_sum(rows: Rows, constant: int) -> Sensitivity:
-    """Sensitivity of the sum of rows [q, constant] about the middle of their ranges; the constant is at most RADIUS."""
-    nonzero = rows.known_dim if rows.columns is None else len(rows.columns)  # of a row about the middle of its ranges
+    """Sensitivity of the sum of rows [q, constant]; the constant is at most RADIUS."""
+    plain = rows.columns is None or rows.is_moved  # about the middle of its ranges, a category has one level that is 1
+    nonzero = rows.known_dim if plain else len(rows.columns or ())
     longest = math.isqrt(nonzero * RADIUS**2)
     replace = rows.neighbors == "replace"
     return Sensitivity(

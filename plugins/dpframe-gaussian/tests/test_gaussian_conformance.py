@@ -6,6 +6,7 @@ from dpframe_gaussian import Dyson, FirstOrder, GaussianFolds, GaussianSum, OneG
 test_mechanism = conformance(SymmetricGaussian(), trials=1000)
 test_folds = conformance(GaussianFolds(folds=2), trials=1000)
 test_sum = conformance(GaussianSum(), trials=1000)
+test_placed_sum = conformance(GaussianSum(placed=True), trials=1000)
 test_first_order = conformance(FirstOrder())
 test_dyson = conformance(Dyson())
 test_one_gap = conformance(OneGap())
