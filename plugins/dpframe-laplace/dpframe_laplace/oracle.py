@@ -19,7 +19,7 @@ def largest_quantile(k: int, beta: float) -> float:
     which is right for one of them.
 
     >>> round(largest_quantile(1, 0.05), 3), round(largest_quantile(50, 0.05), 3)
-    (2.996, 6.882)
+    (2.996, 6.883)
     """
     return -math.log(-math.expm1(math.log1p(-beta) / k))
 
