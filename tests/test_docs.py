@@ -6,9 +6,9 @@ block prints stands in the next block, after one of two marks:
 * ``<!-- output -->``: the same text, character by character;
 * ``<!-- sample -->``: the same text but for its numbers, where a draw is not repeatable.
 
-Blocks ``console`` are sessions in a shell, typed in the same directory: what a command prints stands below it, and "..."
-for lines that are left out; ``<!-- sample -->`` may stand before such a block. In a page that has some, blocks with a title
-are files.
+Blocks ``console`` are sessions in a shell, typed in the same directory: what a command prints stands below it, and
+"..." for lines that are left out; ``<!-- sample -->`` may stand before such a block. In a page that has some, blocks
+with a title are files.
 
 ``python -m tests.test_docs`` runs every page and writes what it printed into these blocks.
 """

@@ -17,7 +17,8 @@ from dpframe.run.labeled import directions
 from dpframe.run.page import charts
 from dpframe.run.page.charts import Bars
 from dpframe.run.page.svg import Markup
-from dpframe.run.value_text import angle, grid, number
+from dpframe.run.value_text import grid, number
+from dpframe.run.value_text import remarks as said
 
 if TYPE_CHECKING:
     from dpframe.run.result import Record, Result
@@ -103,17 +104,17 @@ def section(result: Result, name: str) -> Section:
             remarks.append(f"The first {size} of {whole} numbers; all of them are in the files beside this page.")
     else:
         found = attrs.evolve(found, number=number(value, interval))
-    if interval is None and value.array.size:
-        small = value.array.size <= LARGEST
-        remarks.append(
-            f"The error of this value is not {'known: no law of its noise is stated' if small else 'shown'}."
-        )
-    if interval is not None and interval.angle_degrees is not None:
-        remarks.append(f"At {100 * interval.confidence:g} % confidence, {angle(interval.angle_degrees)}.")
+    if value.array.size:
+        remarks += [sentence(words) for words in said(interval, result.why_no_interval(name))]
     if choice := result.choices.get(name):
         remarks.append(choice)
     correlated = any(each.line.action == CORRELATION for each in result.records.values())
     return attrs.evolve(found, remarks=tuple(remarks), figures=tuple(_figures(record, interval, correlated=correlated)))
+
+
+def sentence(words: str) -> str:
+    """Words with a capital letter and a full stop."""
+    return f"{words[:1].upper()}{words[1:].rstrip('.')}."
 
 
 def _interval(result: Result, name: str) -> Interval | None:
