@@ -87,7 +87,7 @@ CHARGE = record(
         "remaining": BUDGET,
         "slack": NUMBER,
     },
-    {"signature": TEXT, "notices": listed(TEXT)},
+    {"signature": TEXT, "notices": listed(TEXT), "time": TEXT, "others": SPENT},
 )
 VALUE = record(
     {
@@ -101,7 +101,7 @@ INTERVAL = record(
     {
         "confidence": NUMBER,
         **dict.fromkeys(("low", "high", "determined", "standard_error"), ARRAY),
-        "simultaneous": TRUTH,
+        **dict.fromkeys(("simultaneous", "approximate"), TRUTH),
         "method": TEXT,
         "angle_degrees": or_null(NUMBER),
     }
@@ -116,7 +116,14 @@ RESULT = record(
         "charge": or_null(CHARGE),
         "results": named(VALUE),
     },
-    {"caveat": TEXT, "failed": named(TEXT), "choices": named(TEXT), "plan_file": TEXT, "intervals": named(INTERVAL)},
+    {
+        "caveat": TEXT,
+        "failed": named(TEXT),
+        "choices": named(TEXT),
+        "plan_file": TEXT,
+        "intervals": named(INTERVAL),
+        "without_interval": named(TEXT),
+    },
 )
 OUTLOOK = record({"dataset": TEXT, "budget": BUDGET, "spent": SPENT, "notices": listed(TEXT)})
 DRY_RUN = record({"dry_run": {"const": True}, "statement": STATEMENT, "outlook": or_null(OUTLOOK)})
