@@ -89,8 +89,8 @@ class Dialect:
 
     def id_cell(self, cell: str, field: Field) -> tuple[str, str]:
         """The id of a person, to be compared bytewise; and the condition that it is one."""
-        known = f"{cell} IS NOT NULL"
-        return (cell, known) if field.kind == "integer" else (self.word_cell(cell), f"{known} AND {cell} <> ''")
+        known, word = f"{cell} IS NOT NULL", self.word_cell(cell)
+        return (cell, known) if field.kind == "integer" else (word, f"{known} AND {word} <> {self.word('')}")
 
     def sums(self, term: str) -> tuple[str, ...]:
         """Columns of a SELECT from which `total` computes the exact sum of an integer below 2³³ in size."""

@@ -33,9 +33,15 @@ class DuckDB(Dialect):
         return f"CAST({y} AS {self.integer})"
 
     def number_cell(self, cell: str, field: Field) -> str:
-        """Decimals and 128-bit integers by way of text: their direct cast may be off by the last bit."""
+        """Decimals and 128-bit integers by way of text: their direct cast may be off by the last bit.
+
+        NaN becomes NULL before it is compared with anything. The statistics of a Parquet file leave NaN out, and DuckDB
+        drops comparisons that hold by these statistics: what a NaN gives would depend on the other rows of its file.
+        """
         if field.kind == "exact":
             cell = f"CAST({cell} AS VARCHAR)"
+        if field.kind == "float":
+            cell = f"CASE WHEN ISNAN({cell}) THEN NULL ELSE {cell} END"
         return cell if field.type_name == "double" else f"CAST({cell} AS {self.double})"
 
     def word_cell(self, cell: str) -> str:
@@ -120,7 +126,8 @@ class SQLite(Dialect):
 
     def id_cell(self, cell: str, field: Field) -> tuple[str, str]:
         """Integers and text, as text: 17 and '17' are one id, as elsewhere."""
-        return f"CAST({cell} AS TEXT) COLLATE BINARY", f"typeof({cell}) IN ('integer', 'text') AND {cell} <> ''"
+        word = f"CAST({cell} AS TEXT) COLLATE BINARY"
+        return word, f"typeof({cell}) IN ('integer', 'text') AND {word} <> ''"
 
     def sums(self, term: str) -> tuple[str, ...]:
         """The sum of the low 20 bits, and that of the others."""

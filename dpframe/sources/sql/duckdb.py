@@ -9,7 +9,7 @@ from dpframe.errors import DataError
 from dpframe.sources.queries import connect, one_select
 from dpframe.sources.sql.dialect import Field
 from dpframe.sources.sql.dialects import DuckDB
-from dpframe.sources.sql.engine import Engine
+from dpframe.sources.sql.engine import Engine, check_not_shadowed
 
 KINDS = {
     **dict.fromkeys(("float", "double"), "float"),
@@ -19,6 +19,10 @@ KINDS = {
     **dict.fromkeys(("varchar", "enum"), "text"),
     "boolean": "truth",
 }
+
+
+FUNCTIONS = ("+", "-", "*", "/", "abs", "count", "count_star", "encode", "greatest", "isnan", "row_number", "sqrt", "sum")
+"""What our statements call; operators are functions too."""
 
 
 class DuckDBEngine(Engine):
@@ -39,6 +43,8 @@ class DuckDBEngine(Engine):
 
     def fields(self) -> list[tuple[str, Field]]:
         """By binding a SELECT, which does not run."""
+        own = self._connection.execute("SELECT function_name FROM duckdb_functions() WHERE NOT internal").fetchall()
+        check_not_shadowed((str(name) for (name,) in own), FUNCTIONS)
         if self.sql is not None:
             one_select(self._connection, self.sql)
         elif not self._is_known():

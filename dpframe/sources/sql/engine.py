@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import ClassVar
 
 from dpframe.display.redacted import Redacted
+from dpframe.errors import DataError
 from dpframe.sources.sql.dialect import Dialect, Field
 
 
@@ -69,3 +70,17 @@ class Engine(Redacted, ABC):
         finally:
             with suppress(Exception):  # the connection may be gone; what failed before is what counts
                 self.end()
+
+
+def check_not_shadowed(own: Iterable[str], called: Sequence[str]) -> None:
+    """Refuse an engine in which a function of somebody's own would be called in place of the engine's.
+
+    Args:
+        own: the names of functions that are not the engine's.
+        called: the names of those that our statements call.
+    """
+    if shadowed := sorted({name.casefold() for name in own}.intersection(called)):
+        raise DataError(
+            f"this connection has a function named {shadowed[0]!r} that is not the engine's own and would be called in "
+            "its place. Drop it, or read the rows instead: pass a query without push=True."
+        )

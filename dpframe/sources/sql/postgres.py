@@ -82,6 +82,10 @@ class PostgresEngine(Engine):
         mode = "ISOLATION LEVEL REPEATABLE READ, READ ONLY"
         connection.execute(f"BEGIN {mode}" if connection.autocommit else f"SET TRANSACTION {mode}")
         connection.execute("SET LOCAL jit = off")  # it would compile hundreds of sums for longer than they take
+        connection.execute("SET LOCAL client_encoding = 'UTF8'")  # that of our statements: words would be others
+        (path,) = self.row("SHOW search_path")  # functions and operators of others must not come before the server's
+        path = ", ".join(filter(None, ("pg_catalog", str(path))))
+        self._execute(f"SELECT pg_catalog.set_config('search_path', {self.dialect.word(path)}, true)")
 
     def row(self, sql: str) -> Sequence[object]:
         """Run a SELECT."""

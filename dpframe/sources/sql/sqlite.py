@@ -9,7 +9,7 @@ from typing import Any
 from dpframe.errors import DataError
 from dpframe.sources.sql.dialect import Field
 from dpframe.sources.sql.dialects import SQLite
-from dpframe.sources.sql.engine import Engine
+from dpframe.sources.sql.engine import Engine, check_not_shadowed
 
 KINDS = {
     "integer": r".*INT.*|BOOL(EAN)?",
@@ -18,6 +18,10 @@ KINDS = {
 }
 """Declared types, without parameters. SQLite stores any cell in any column: what a cell is, is asked of each cell. But
 a column of dates, or of no type at all, is refused: what its cells stand for is nobody's promise."""
+
+
+FUNCTIONS = ("abs", "count", "max", "row_number", "sqrt", "sum", "typeof")
+"""What our statements call."""
 
 
 class SQLiteEngine(Engine):
@@ -40,6 +44,8 @@ class SQLiteEngine(Engine):
 
     def fields(self) -> list[tuple[str, Field]]:
         """From the schema; columns that are computed are among them."""
+        functions = self._execute("PRAGMA function_list").fetchall()
+        check_not_shadowed((_text(name) for name, builtin, *_ in functions if not builtin), FUNCTIONS)
         found = self._pragma("table_xinfo")
         if not found:
             raise DataError("there is no such table or view.")
