@@ -34,7 +34,7 @@ SECTIONS = {
 }
 """Modules by the name of their section, in the order in which they run."""
 
-LONG = {"stream": "stream", "large": "large", "growth": "growth"}
+LONG = {"stream": "stream", "sql": "sql", "large": "large", "growth": "growth"}
 """Sections that take many minutes, or gigabytes on disk: run by name, or all of them with --long."""
 
 ALL = {**SECTIONS, **LONG}

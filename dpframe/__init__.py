@@ -40,6 +40,7 @@ from dpframe.run.progress import Progress
 from dpframe.run.result import Charge, Record, Result
 from dpframe.sources.csv_format import csv
 from dpframe.sources.queries import query
+from dpframe.sources.sql.table import table
 from dpframe.spec.budget import Budget, ModelBudget
 from dpframe.spec.columns import Category, Column
 from dpframe.spec.models import model
@@ -108,6 +109,7 @@ __all__ = [
     "regression",
     "regression_plan",
     "release",
+    "table",
     "unregister",
 ]
 

@@ -44,8 +44,8 @@ it is at most A² + A'² − 2t² + 2(AB + A'B' + 2tw) + 4(B − B')², which in
 (1, 0) and (0, 1), and 2 at (0, 0).
 
 References:
-    Dwork, Talwar, Thakurta and Zhang 2014 (moment); Mangoubi and Vishnoi 2022, Lemma 7.2 (eigenvalues)
-    and, for the score, Lemma 6.1.
+    Dwork, Talwar, Thakurta and Zhang 2014 (moment); Mangoubi, Wu, Kale, Thakurta and Vishnoi 2022 for eigenvalues
+    and scores [Unitary orbits: Lemma 7.2, Lemma 6.1, Definition 5.1].
 """
 
 from __future__ import annotations

@@ -342,11 +342,11 @@ class NormHistogram(Statistic):
         np.rint(steps, out=steps)
         np.clip(steps, -last - 1, last + 1, out=steps)  # a clipped coordinate is still beyond the last edge
         squares = np.einsum("ij,ij->i", steps, steps)
-        return {"counts": _counts(squares, _squared_edges(self.edges, bits))}
+        return {"counts": _counts(squares, squared_edges(self.edges, bits))}
 
 
 @lru_cache(maxsize=64)
-def _squared_edges(edges: tuple[float, ...], bits: int) -> FloatArray:
+def squared_edges(edges: tuple[float, ...], bits: int) -> FloatArray:
     """The squared edges on the grid of lengths: integers below 2⁵³, hence exact in float64."""
     per_step = Fraction(2**bits) / Fraction(edges[-1])
     squares = np.array([float(round(Fraction(edge) * per_step) ** 2) for edge in edges])

@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 pytest.register_assert_rewrite("tests.support")  # before anything imports it
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URL of a database in a PostgreSQL server of the tests' own."""
+    from tests.support.postgres import server
+
+    with server() as url:
+        yield url
+
+
 @pytest.fixture
 def several_blas_threads() -> Iterator[None]:
     """Two threads for matrices, as users have them: `make test` leaves one to each of its workers."""

@@ -15,7 +15,7 @@ USERS = {
     "a plan": "Plan Rows Column Category Budget ModelBudget Step Scenario release derive ref model",
     "one call": "covariance pca correlation regression covariance_plan pca_plan correlation_plan regression_plan",
     "a result": "Result Record Interval Charge Explanation Progress",
-    "data": "query csv check",
+    "data": "query table csv check",
     "a ledger": "Ledger Dataset",
     "before and beside a run": "compare Comparison Comparisons audit Audit accountant losses",
     "interfaces": "Mechanism PostProcessor Accountant BoundOracle Statistic Recipe hookimpl",

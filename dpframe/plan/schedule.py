@@ -112,3 +112,15 @@ def statistics_of(step: Step, rows: Rows, values: Mapping[str, Kind]) -> tuple[t
     reads = step.action.reads() if isinstance(step.action, Mechanism) else ()
     resolved = (resolve(statistic, values) for statistic in reads)
     return tuple((statistic, under(statistic, rows.seen_by(step.rows), rows, values)) for statistic in resolved)
+
+
+def declared_statistics(plan: Plan) -> tuple[Statistic, ...]:
+    """The statistics that a plan reads in all passes, each once, with references that are not resolved yet."""
+    return tuple(
+        dict.fromkeys(
+            under(statistic, plan.rows.seen_by(step.rows), plan.rows, {})
+            for step in plan.steps
+            if isinstance(step.action, Mechanism)
+            for statistic in step.action.reads()
+        )
+    )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,7 +24,7 @@ from dpframe.interfaces import Mechanism, PostProcessor
 from dpframe.kinds import Kind
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
-from dpframe.plan.schedule import Pass, statistics_of
+from dpframe.plan.schedule import Pass, declared_statistics, statistics_of
 from dpframe.plan.steps import Step
 from dpframe.reading.private_data import PrivateData
 from dpframe.reading.totals import accumulate
@@ -86,7 +86,7 @@ def _run(
         result = _result(plan, stated, attempt, charge, private=random.private, plan_file=plan_file)
         return result if account is None else account.signed(result)
 
-    with _kept(so_far):
+    with _kept(so_far), closing(source):
         draw_and_derive(plan, source, random, reporter, attempt)
     result, error = so_far(), attempt.error(plan)
     with _kept(lambda: result):
@@ -142,6 +142,8 @@ def prepared(
     stated = statement(plan, content_hash)
     check_memory(plan)
     rehearse(plan)
+    if source.pushed is not None:
+        source.pushed.check(declared_statistics(plan), plan.rows)
     registry.before_charge(plan, plan.pricing.all_losses)
     return Prepared(plan=plan, source=source, account=account, stated=stated)
 
@@ -326,6 +328,8 @@ def read(
     if source.partitions is not None:
         report = reporter.partitions if reporter.active else None
         return PrivateData(rows, statistics=source.partitions.accumulate(wanted, rows, source.meter, report))
+    if source.pushed is not None:
+        return PrivateData(rows, statistics=source.pushed.accumulate(wanted, rows, source.meter))
     blocks = reporter.reading(source, source.blocks(), count_rows=rows.neighbors == "replace")
     return PrivateData(rows, statistics=accumulate(blocks, wanted, rows, expected=source.expected))
 

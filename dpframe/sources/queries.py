@@ -8,7 +8,7 @@ that draws a sample, or reads a table that others write to, does not. The number
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +20,7 @@ from dpframe.errors import DataError, PlanError
 from dpframe.reading.people import Person
 from dpframe.sources.arrow import check_schema, in_blocks
 from dpframe.sources.opened import Declared, Meter, Opened, attempt, check_names, is_a, what
+from dpframe.validators import as_tuple
 
 
 @attrs.frozen
@@ -28,9 +29,11 @@ class Query:
 
     sql: str
     database: Any = attrs.field(default=None, repr=False)
+    push: bool = attrs.field(default=False, repr=False)
+    order: tuple[str, ...] = attrs.field(default=(), repr=False)
 
 
-def query(sql: str, database: Any = None) -> Query:
+def query(sql: str, database: Any = None, *, push: bool = False, order: Sequence[str] = ()) -> Query:
     """The rows of a query, as data for ``plan.run`` and ``dp.check``; nothing is opened or run here.
 
     DuckDB runs it, in batches and without the columns that the plan does not name. It must give the same rows each time
@@ -40,29 +43,48 @@ def query(sql: str, database: Any = None) -> Query:
         sql: one SELECT.
         database: the path of a DuckDB database, which is opened for reading only, or a connection. Without one the
             query can read files, as in ``select * from 'visits/*.parquet'``. The query gets a connection of its own,
-            which does not see temporary tables and registered objects: pass ``connection.sql(...)`` for these.
+            which does not see temporary tables and registered objects: pass ``connection.sql(...)`` for these. With
+            ``push`` it may be a connection of psycopg (PostgreSQL) too.
+        push: whether the database computes the statistics of the rows, in exact integers, instead of sending the rows;
+            see :func:`dpframe.table`.
+        order: with ``push`` and ``person=``, columns that order the rows of a person.
 
     >>> query("select age from people where year = 2025", "clinic.duckdb")
     Query(sql='select age from people where year = 2025')
     """
     if not isinstance(sql, str) or not sql.strip():
         raise PlanError(f"query() needs a SELECT as text; got {what(sql)}.")
+    if not isinstance(push, bool) or (order and not push):
+        raise PlanError("query(push=) must be True or False, and order= is for push=True: rows are read as they come.")
+    names = order_names(order, "query")
+    if push and any(is_a(database, *kind) for kind in (POSTGRES, SQLITE)):
+        return Query(sql, database, push, names)
     if not (database is None or isinstance(database, str | os.PathLike) or is_a(database, *CONNECTION)):
         raise PlanError(
             f"query(database=) must be the path of a DuckDB database or a connection of DuckDB, which can attach other "
             f"databases; got {what(database)}."
         )
-    return Query(sql, database)
+    return Query(sql, database, push, names)
+
+
+def order_names(order: Any, owner: str) -> tuple[str, ...]:
+    """The names of columns that order the rows of a person."""
+    names = as_tuple(order)
+    if not isinstance(names, tuple) or not all(isinstance(each, str) and each for each in names):
+        raise PlanError(f"{owner}(order=) must be a list of names of columns; got {what(order)}.")
+    return names
 
 
 CONNECTION = ("duckdb", "DuckDBPyConnection")
 RELATION = ("duckdb", "DuckDBPyRelation")
+POSTGRES = ("psycopg", "Connection")
+SQLITE = ("sqlite3", "Connection")
 KNOWN = "DuckDB does not know the relation; is it still open?"
 
 
 def open_query(request: Query, columns: Declared, size: int) -> Opened:
     """Connect and bind the query; it does not run. Where it is refused, nothing of the connection stays open."""
-    connection = _connect(request.database)
+    connection = connect(request.database)
     try:
         return _bound(connection, request, columns, size)
     except BaseException:
@@ -71,15 +93,21 @@ def open_query(request: Query, columns: Declared, size: int) -> Opened:
 
 
 def _bound(connection: Any, request: Query, columns: Declared, size: int) -> Opened:
-    statements = attempt(partial(connection.extract_statements, request.sql), "the query cannot be parsed by DuckDB")
-    if [each.type.name for each in statements] != ["SELECT"]:
-        raise DataError("a query must be one SELECT, which changes nothing; this is something else, or more than one.")
+    statement = one_select(connection, request.sql)
     why = "DuckDB cannot answer the query on this database; what is temporary or registered needs connection.sql(...)"
-    relation = attempt(partial(connection.sql, statements[0]), why)
+    relation = attempt(partial(connection.sql, statement), why)
     return open_relation(relation, columns, size)
 
 
-def _connect(database: Any) -> Any:
+def one_select(connection: Any, sql: str) -> Any:
+    """The query, parsed; anything but one SELECT is refused."""
+    statements = attempt(partial(connection.extract_statements, sql), "the query cannot be parsed by DuckDB")
+    if [each.type.name for each in statements] != ["SELECT"]:
+        raise DataError("a query must be one SELECT, which changes nothing; this is something else, or more than one.")
+    return statements[0]
+
+
+def connect(database: Any) -> Any:
     """A connection of our own, so that other uses of the database do not end a query that is being read."""
     try:
         duckdb = import_module("duckdb")

@@ -16,9 +16,12 @@ from dpframe.reading.people import Counter, counted
 from dpframe.sources.arrays import ALLOWED, is_columns, open_array
 from dpframe.sources.dask import is_dask, open_dask
 from dpframe.sources.dispatch import is_table, open_table
-from dpframe.sources.opened import Meter, Opened, Raw, is_a, what
+from dpframe.sources.opened import Meter, Opened, Raw, declared, is_a, what
 from dpframe.sources.partial_totals import Partitioned
+from dpframe.sources.queries import Query
 from dpframe.sources.spark import is_spark, open_spark
+from dpframe.sources.sql.pushed import Pushed
+from dpframe.sources.sql.table import Table, open_pushed
 from dpframe.spec.rows import Rows
 
 ARRAY_CELLS = 1 << 20  # per block of an array, the task of a worker: few, so that all workers get the same share
@@ -38,6 +41,7 @@ class Source(Redacted):
         rows: the promise.
         meter: the progress of a pass.
         partitions: the partitions of a Dask collection or a Spark frame: statistics are computed where they are.
+        pushed: the table of a database that computes statistics itself, if it is one.
     """
 
     dim: int
@@ -46,6 +50,12 @@ class Source(Redacted):
     _rows: Rows = attrs.field(alias="rows")
     meter: Meter = attrs.field(factory=Meter)
     partitions: Partitioned | None = None
+    pushed: Pushed | None = None
+
+    def close(self) -> None:
+        """End what was begun for reading; the source is not read any more."""
+        if self.pushed is not None:
+            self.pushed.close()
 
     @property
     def expected(self) -> int:
@@ -117,6 +127,10 @@ def open_source(data: Any, rows: Rows) -> Source:
     if is_dask(data) or is_spark(data):
         parts: Partitioned = (open_dask if is_dask(data) else open_spark)(data, rows, table_rows)
         return Source(dim=parts.rows.known_dim, one_shot=False, chunks=parts, rows=parts.rows, partitions=parts)
+    if isinstance(data, Table) or (isinstance(data, Query) and data.push):
+        declared(rows)
+        pushed = open_pushed(data, rows)
+        return Source(dim=rows.known_dim, one_shot=False, chunks=pushed, rows=rows, pushed=pushed)
     if isinstance(data, np.ndarray) or is_columns(data) or is_table(data):
         data = [data]
     if isinstance(data, Mapping):

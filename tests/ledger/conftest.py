@@ -1,23 +1,14 @@
-"""Ledgers for tests: in a file, and in a PostgreSQL server of the tests' own."""
+"""Ledgers for tests: in a file, and in the PostgreSQL server of the tests."""
 
 from __future__ import annotations
 
-import os
-import pwd
 import secrets
-import shutil
-import subprocess
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import dpframe as dp
 from tests.support.ledgers import make
-
-REQUIRED = "DPFRAME_REQUIRE_POSTGRES"
-"""Where this variable is set, a missing PostgreSQL is a failure."""
 
 
 @pytest.fixture
@@ -28,34 +19,6 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def ledger(path: Path) -> dp.Ledger:
     return make(path)
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """The URL of an empty database, in a server that runs as an unprivileged user for the time of the tests."""
-    programs = _programs()
-    try:
-        import psycopg  # noqa: F401
-    except ImportError:
-        programs = None
-    if programs is None:
-        if os.environ.get(REQUIRED):
-            pytest.fail("PostgreSQL, or psycopg, is not installed")
-        pytest.skip("PostgreSQL, or psycopg, is not installed")
-    folder = Path(tempfile.mkdtemp(prefix="dpframe-pg-"))  # short: names of sockets are limited
-    user = _unprivileged()
-    if user is not None:
-        shutil.chown(folder, user)
-    settings = f"-c listen_addresses='' -c unix_socket_directories={folder} -c max_connections=40"
-    try:
-        _as(user, programs / "initdb", "-D", folder / "data", "-U", "dpframe", "-A", "trust", "--no-sync")
-        _as(user, programs / "pg_ctl", "-D", folder / "data", "-l", folder / "log", "-w", "-o", settings, "start")
-        try:
-            yield f"postgresql://dpframe@/postgres?host={folder}"
-        finally:
-            _as(user, programs / "pg_ctl", "-D", folder / "data", "-m", "immediate", "-w", "stop")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -74,25 +37,3 @@ def url(postgres: str) -> str:
     with psycopg.connect(postgres) as connection:
         connection.execute(f"CREATE SCHEMA {name}")
     return f"{postgres}&options=-csearch_path%3D{name}"
-
-
-def _programs() -> Path | None:
-    """Where the programs of the server are; Debian keeps them out of the path."""
-    found = shutil.which("initdb")
-    folders = [Path(found).resolve().parent] if found else []
-    folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    return next((folder for folder in folders if (folder / "pg_ctl").exists()), None)
-
-
-def _unprivileged() -> str | None:
-    """Whom the server runs as: it refuses to be run by root."""
-    if os.geteuid() != 0:
-        return None
-    return next(name for name in ("postgres", "nobody") if name in {each.pw_name for each in pwd.getpwall()})
-
-
-def _as(user: str | None, *words: Path | str) -> None:
-    done = subprocess.run(
-        list(map(str, words)), user=user, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False
-    )
-    assert 0 == done.returncode, done.stderr

@@ -1,0 +1,200 @@
+"""The engines: their SQL, and why it is exact.
+
+Rules of engines that are not run here were taken from their documentation; see `docs/explanation/sql.md`.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterable
+from typing import ClassVar
+
+from dpframe.sources.sql.dialect import Dialect, Field
+
+BEYOND_DOUBLES = 2**1024 - 2**970
+"""Decimals of this size and more are infinite as doubles."""
+
+
+class DuckDB(Dialect):
+    """DuckDB: a cast of a double to an integer rounds to the nearest, ties to even; sums of integers have 128 bits.
+
+    Products of two different coordinates are INTEGERs: rows have at most length 2¹⁶, so such a product is below 2³¹
+    (2|ab| ≤ a² + b² ≤ 2³², with equality only for a² = 2³¹, which no integer satisfies). DuckDB checks for overflow.
+    """
+
+    name = "duckdb"
+    double = "DOUBLE"
+    integer = "INTEGER"
+    most_sums = 3000
+
+    def rounded(self, y: str) -> str:
+        """By the cast alone."""
+        return f"CAST({y} AS {self.integer})"
+
+    def number_cell(self, cell: str, field: Field) -> str:
+        """Decimals and 128-bit integers by way of text: their direct cast may be off by the last bit.
+
+        NaN becomes NULL before it is compared with anything. The statistics of a Parquet file leave NaN out, and DuckDB
+        drops comparisons that hold by these statistics: what a NaN gives would depend on the other rows of its file.
+        """
+        if field.kind == "exact":
+            cell = f"CAST({cell} AS VARCHAR)"
+        if field.kind == "float":
+            cell = f"CASE WHEN ISNAN({cell}) THEN NULL ELSE {cell} END"
+        return cell if field.type_name == "double" else f"CAST({cell} AS {self.double})"
+
+    def word_cell(self, cell: str) -> str:
+        """As bytes, whatever the collation of the column."""
+        return f"ENCODE(CAST({cell} AS VARCHAR))"
+
+    def word(self, text: str) -> str:
+        """As bytes."""
+        return f"ENCODE({super().word(text)})"
+
+
+class Postgres(Dialect):
+    """PostgreSQL: a cast of a double to an integer rounds to the nearest, ties to even; a sum of bigint is numeric.
+
+    Products that overflow or underflow raise errors, so neither may occur.
+    """
+
+    name = "postgres"
+    fence = " OFFSET 0"  # otherwise the planner copies the map of a cell into every product
+    traps_underflow = True
+    most_sums = 1600  # a SELECT has at most 1664 columns
+
+    def rounded(self, y: str) -> str:
+        """By the cast alone."""
+        return f"CAST({y} AS {self.integer})"
+
+    def word(self, text: str) -> str:
+        """Escapes are those of E'', whatever the server's settings."""
+        return "E" + super().word(text.replace("\\", "\\\\"))
+
+    def number_cell(self, cell: str, field: Field) -> str:
+        """A decimal that no double holds is missing where it is too large, and 0 where it is below 1e-300 in size:
+        its cast would raise an error. NaN is larger than all numbers."""
+        if field.kind == "truth":
+            return f"CAST(CAST({cell} AS integer) AS {self.double})"
+        plain = f"CAST({cell} AS {self.double})"
+        if field.kind != "exact":
+            return plain
+        size, zero = f"abs({cell})", self.number(0.0)
+        return f"CASE WHEN {size} < 1e-300 THEN {zero} WHEN {size} < {BEYOND_DOUBLES} THEN {plain} END"
+
+    def word_cell(self, cell: str) -> str:
+        """Bytewise, whatever the collation of the column."""
+        return f'CAST({cell} AS text) COLLATE "C"'
+
+
+class SQLite(Dialect):
+    """SQLite: 64-bit integers and doubles; a sum of integers fails if it overflows, so it is split into two.
+
+    A decimal in SQL is not always correctly rounded, so doubles are parameters, whose names are their bits. A column
+    can hold cells of any type: one that is no number is missing in a numeric column, one that is no text is no level.
+    """
+
+    name = "sqlite"
+    double = "REAL"
+    integer = "INTEGER"
+    wide = "INTEGER"
+    fence = " LIMIT -1"  # otherwise the map of a cell is copied into every product
+    most_sums = 900  # two columns each, of at most 2000
+
+    def number(self, value: float | None) -> str:
+        """A parameter; see `parameters`."""
+        return "NULL" if value is None else f":n{struct.pack('>d', value).hex()}"
+
+    @staticmethod
+    def parameters(sql: str) -> dict[str, float]:
+        """The doubles of a statement, by the names of its parameters."""
+        names: Iterable[str] = set(re.findall(r":(n[0-9a-f]{16})\b", sql))
+        return {name: struct.unpack(">d", bytes.fromhex(name[1:]))[0] for name in names}
+
+    def larger(self, a: str, b: str) -> str:
+        """MAX of two arguments is no aggregate."""
+        return f"MAX({a}, {b})"
+
+    def number_cell(self, cell: str, field: Field) -> str:
+        """What is stored as a number."""
+        return f"CASE WHEN typeof({cell}) IN ('integer', 'real') THEN CAST({cell} AS REAL) END"
+
+    def word_cell(self, cell: str) -> str:
+        """What is stored as text, bytewise."""
+        return f"CASE WHEN typeof({cell}) = 'text' THEN {cell} END COLLATE BINARY"
+
+    def id_cell(self, cell: str, field: Field) -> tuple[str, str]:
+        """Integers and text, as text: 17 and '17' are one id, as elsewhere."""
+        word = f"CAST({cell} AS TEXT) COLLATE BINARY"
+        return word, f"typeof({cell}) IN ('integer', 'text') AND {word} <> ''"
+
+    def sums(self, term: str) -> tuple[str, ...]:
+        """The sum of the low 20 bits, and that of the others."""
+        return f"SUM(({term}) & 1048575)", f"SUM(({term}) >> 20)"
+
+
+class Snowflake(Dialect):
+    """Snowflake: FLOAT is a double, INTEGER is NUMBER(38, 0), and a sum of those has 38 digits."""
+
+    name = "snowflake"
+    run_here: ClassVar[bool] = False
+    double = "DOUBLE"
+    integer = "NUMBER(38, 0)"
+    wide = "NUMBER(38, 0)"
+    most_sums = 1000
+
+    def word(self, text: str) -> str:
+        """A backslash escapes the next character."""
+        return super().word(text.replace("\\", "\\\\"))
+
+
+class BigQuery(Dialect):
+    """BigQuery: FLOAT64 is a double; INT64 fails on overflow, so sums are of NUMERIC, which holds 29 digits."""
+
+    name = "bigquery"
+    run_here: ClassVar[bool] = False
+    double = "FLOAT64"
+    integer = "INT64"
+    wide = "INT64"
+    most_sums = 1000
+
+    def quoted(self, name: str) -> str:
+        """Between backquotes, with escapes."""
+        return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
+
+    def word(self, text: str) -> str:
+        """Quotes are escaped by a backslash, and so is a backslash; a line has no end in it."""
+        escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
+        return f"'{escaped}'"
+
+    def sums(self, term: str) -> tuple[str, ...]:
+        """Of NUMERIC."""
+        return (f"SUM(CAST({term} AS NUMERIC))",)
+
+
+class SparkSQL(Dialect):
+    """Spark SQL: a sum of BIGINT may wrap around where ANSI mode is off, so sums are of DECIMAL, with 30 digits."""
+
+    name = "spark"
+    run_here: ClassVar[bool] = False
+    double = "DOUBLE"
+    most_sums = 1000
+
+    def quoted(self, name: str) -> str:
+        """Between backquotes, which are doubled."""
+        return "`" + name.replace("`", "``") + "`"
+
+    def word(self, text: str) -> str:
+        """Quotes are escaped by a backslash, and so is a backslash."""
+        escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+        return f"'{escaped}'"
+
+    def sums(self, term: str) -> tuple[str, ...]:
+        """Of DECIMAL."""
+        return (f"SUM(CAST({term} AS DECIMAL(20, 0)))",)
+
+
+DIALECTS: dict[str, Dialect] = {
+    each.name: each for each in (DuckDB(), Postgres(), SQLite(), Snowflake(), BigQuery(), SparkSQL())
+}

@@ -1,0 +1,110 @@
+"""DuckDB: a connection of its own, and a transaction of it, which sees one state of the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dpframe.errors import DataError
+from dpframe.sources.queries import connect, one_select
+from dpframe.sources.sql.dialect import Field
+from dpframe.sources.sql.dialects import DuckDB
+from dpframe.sources.sql.engine import Engine, check_not_shadowed
+
+KINDS = {
+    **dict.fromkeys(("float", "double"), "float"),
+    **dict.fromkeys(("tinyint", "smallint", "integer", "bigint"), "integer"),
+    **dict.fromkeys(("utinyint", "usmallint", "uinteger", "ubigint"), "integer"),
+    **dict.fromkeys(("decimal", "hugeint", "uhugeint"), "exact"),
+    **dict.fromkeys(("varchar", "enum"), "text"),
+    "boolean": "truth",
+}
+
+
+FUNCTIONS = (
+    "+",
+    "-",
+    "*",
+    "/",
+    "abs",
+    "count",
+    "count_star",
+    "encode",
+    "greatest",
+    "isnan",
+    "row_number",
+    "sqrt",
+    "sum",
+)
+"""What our statements call; operators are functions too."""
+
+
+class DuckDBEngine(Engine):
+    """A table or a query of DuckDB.
+
+    Args:
+        database: a connection, or the path of a database.
+        parts: see `Engine`.
+        sql: see `Engine`.
+    """
+
+    dialect = DuckDB()
+
+    def __init__(self, database: Any, parts: tuple[str, ...] | None, sql: str | None) -> None:
+        super().__init__(parts, sql)
+        self._database = database
+        self._connection: Any = None
+
+    def fields(self) -> list[tuple[str, Field]]:
+        """By binding a SELECT, which does not run."""
+        own = self._connection.execute("SELECT function_name FROM duckdb_functions() WHERE NOT internal").fetchall()
+        check_not_shadowed((str(name) for (name,) in own), FUNCTIONS)
+        if self.sql is not None:
+            one_select(self._connection, self.sql)
+        elif not self._is_known():
+            raise DataError("there is no such table or view.")
+        relation = self._connection.sql(f"SELECT * FROM {self.source} AS t")
+        kinds = [(name, str(kind.id)) for name, kind in zip(relation.columns, relation.types, strict=True)]
+        return [(name, Field(KINDS.get(kind, "other"), kind)) for name, kind in kinds]
+
+    def _is_known(self) -> bool:
+        """Whether there is such a table or view: DuckDB would also take a name for that of a file or a variable."""
+        *owners, name = (part.casefold() for part in self.parts or ())
+        found = self._connection.execute(
+            "SELECT database_name, schema_name, table_name FROM duckdb_tables() "
+            "UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views()"
+        ).fetchall()
+        return any(
+            named.casefold() == name and set(owners) <= {database.casefold(), schema.casefold()}
+            for database, schema, named in found
+        )
+
+    def row_number(self) -> str | None:
+        """The number of a row in a table of DuckDB, in the order in which rows were inserted."""
+        if self.parts is None or "rowid" in (name.casefold() for name, _ in self.fields()):
+            return None
+        try:
+            self._connection.sql(f"SELECT t.rowid FROM {self.source} AS t")
+        except Exception:  # a view has none
+            return None
+        return "rowid"
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        self._connection = connect(self._database)
+        self._connection.execute("BEGIN TRANSACTION")
+
+    def row(self, sql: str) -> Sequence[object]:
+        """Run a SELECT."""
+        (row,) = self._connection.execute(sql).fetchall()
+        return list(row)
+
+    def nothing(self, sql: str) -> None:
+        """Bind a SELECT."""
+        self._connection.sql(sql)
+
+    def end(self) -> None:
+        """Close the connection, which ends the transaction."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()

@@ -1,0 +1,158 @@
+"""A table whose statistics are computed by its engine: checked before the charge, read from one snapshot after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import TypeVar
+
+import numpy as np
+
+from dpframe.display.redacted import Redacted
+from dpframe.errors import DataError, DPFrameError
+from dpframe.interfaces import Statistic
+from dpframe.reading.private_data import Parts
+from dpframe.reading.totals import Totals
+from dpframe.sources.opened import Meter, Opened, check_names, declared, is_panic
+from dpframe.sources.sql import self_test
+from dpframe.sources.sql.cells import Cells
+from dpframe.sources.sql.engine import Engine
+from dpframe.sources.sql.statements import Compiled, check_expressible, compiled
+from dpframe.spec.rows import Rows
+
+T = TypeVar("T")
+
+
+class Pushed(Redacted):
+    """An opened table of an engine.
+
+    Args:
+        engine: its connection.
+        rows: the promise.
+        order: the names of columns that order the rows of a person.
+    """
+
+    def __init__(self, engine: Engine, rows: Rows, order: tuple[str, ...]) -> None:
+        self._engine, self._order, self._begun = engine, order, False
+        why = "cannot be read by this connection; is it there, and may it be read?"
+        self._cells = self._beforehand(lambda: self._opened(rows), why)
+
+    def check(self, statistics: Sequence[Statistic], rows: Rows) -> None:
+        """Refuse statistics that cannot be computed here, or an engine whose integers differ; nothing is read.
+
+        Args:
+            statistics: the statistics of a plan, whose promises may have numbers that are yet to be released.
+            rows: the promise of the plan.
+        """
+        for statistic in statistics:
+            check_expressible(statistic, rows)
+        self._beforehand(lambda: self._tested(statistics, rows), "does not allow a self-test on made-up rows")
+
+    def accumulate(self, statistics: Sequence[Statistic], rows: Rows, meter: Meter) -> dict[Statistic, Parts]:
+        """Exact totals of the statistics, each of them a few integers of the engine, from one snapshot for all passes.
+
+        Args:
+            statistics: the statistics to sum.
+            rows: the promise, with its norm known.
+            meter: records the number of rows, so that passes can be compared.
+        """
+        return self._withheld(lambda: self._accumulated(statistics, rows, meter), "could not be computed by its engine")
+
+    def close(self) -> None:
+        """End the transaction; where the connection is gone, so is the transaction."""
+        if self._begun:
+            self._begun = False
+            with suppress(Exception):
+                self._engine.end()
+
+    def __iter__(self) -> Iterator[Opened]:
+        """Refused: rows stay where they are."""
+        raise DataError(
+            "the rows of a table inside a database are not read one by one; pass a query without push=True."
+        )
+
+    # -- before the charge ---------------------------------------------------------------------------------------------
+
+    def _beforehand(self, work: Callable[[], T], why: str) -> T:
+        """Work in a transaction that ends with it."""
+
+        def within() -> T:
+            with self._engine.snapshot():
+                return work()
+
+        return self._withheld(within, why)
+
+    def _opened(self, rows: Rows) -> Cells:
+        """The cells of the table, with its names and types checked; no row is read."""
+        engine, columns = self._engine, declared(rows)
+        found = engine.fields()
+        check_names([name for name, _ in found], columns, engine.where)
+        folded = [name.casefold() for name, _ in found]
+        for name in (*(column.name for column in columns), *self._order):
+            if folded.count(name.casefold()) > 1:
+                raise DataError(f"{engine.where} has more than one column {name!r} but for upper and lower case.")
+        if absent := [name for name in self._order if name not in dict(found)]:
+            raise DataError(f"{engine.where} has no column {absent[0]!r}, which order= names.")
+        number = engine.row_number() if rows.person is not None and not self._order else None
+        cells = Cells(engine.dialect, engine.source, dict(found), self._order, number)
+        cells.check(rows, engine.where)
+        engine.nothing(f"SELECT * FROM {cells.subquery(rows)} AS r")
+        return cells
+
+    def _tested(self, statistics: Sequence[Statistic], rows: Rows) -> None:
+        dialect = self._engine.dialect
+        same = [1] == list(self._engine.row(self_test.conversions(dialect)))
+        for statistic, own in (each for given in statistics for each in self_test.assumed(given, rows)):
+            table = self_test.tried(own)
+            made_up = self_test.in_sql(table, dialect, own)
+            _, parts = self._answered(compiled(statistic, own, dialect, lambda _, made_up=made_up: made_up))  # type: ignore[misc]
+            found = {name: np.asarray(part).ravel().tolist() for name, part in parts.items()}
+            same &= found == self_test.expected(statistic, own, table)
+        if not same:
+            raise DataError(
+                f"this {dialect.name} does not compute the integers of the plan: a self-test on made-up rows gave "
+                "others, so its arithmetic or its settings are not what the proof needs. Read the rows instead."
+            )
+
+    # -- after the charge ----------------------------------------------------------------------------------------------
+
+    def _accumulated(self, statistics: Sequence[Statistic], rows: Rows, meter: Meter) -> dict[Statistic, Parts]:
+        meter.start()
+        if not self._begun:
+            self._engine.begin()
+            self._begun = True
+            if dict(self._engine.fields()) != self._cells.fields:
+                raise DataError(f"{self._engine.where} has other columns, or other types, than when it was checked.")
+        totals, found, counts = Totals(statistics, rows), {}, set()
+        for statistic in statistics:
+            work = compiled(statistic, rows, self._engine.dialect, self._cells.subquery)
+            count, found[statistic] = self._answered(work)
+            counts.add(count)
+        meter.rows = self._agreed(counts)
+        meter.finish()
+        totals.add(found)
+        return totals.exact()
+
+    def _answered(self, work: Compiled) -> tuple[int, Parts]:
+        """The number of rows that contribute, and the parts of a statistic."""
+        answers = [each.answer(self._engine.row(each.sql)) for each in work.statements]
+        count = self._agreed({count for count, _ in answers})
+        return count, work.parts(count, [sums for _, sums in answers])
+
+    def _agreed(self, counts: set[int]) -> int:
+        """The number of rows, on which all statements agree."""
+        if len(counts) > 1:
+            raise DataError(f"{self._engine.where} gave other rows to two statements of one transaction.")
+        return counts.pop()
+
+    def _withheld(self, work: Callable[[], T], why: str) -> T:
+        """Call the engine; an error of it is replaced by our own, since its message may hold a cell."""
+        try:
+            return work()
+        except DPFrameError:
+            raise
+        except BaseException as error:
+            if not (isinstance(error, Exception) or is_panic(error)):
+                raise
+            failure = DataError(f"{self._engine.where} {why} ({type(error).__name__}).")
+        raise failure

@@ -1,0 +1,221 @@
+"""The map of rows in SQL: from cells to lattice integers, bit for bit those of `dpframe.reading`.
+
+The expressions are the operations of :meth:`dpframe.Column.map`, :meth:`dpframe.Category.map` and `dpframe.lattice`, on
+the same doubles in the same order. Sums over coordinates are sums of integers below 2⁶³. Rows that contribute nothing
+are left out by a condition on their cells.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+import attrs
+import numpy as np
+
+from dpframe import lattice
+from dpframe.lattice import FloatArray
+from dpframe.sources.sql.dialect import Dialect
+from dpframe.spec.columns import Category, Column
+from dpframe.spec.rows import Rows
+
+MOST_DIM = 1 << 9
+"""The largest number of coordinates: sums of as many squares of at most 2⁵² stay below 2⁶³."""
+
+LARGEST = 1 << 26
+"""Coordinates are rounded to at most this many lattice steps. One that is cut makes its row very long, as it was."""
+
+
+@attrs.frozen
+class RowMap:
+    """The map of rows of one promise.
+
+    Args:
+        rows: the promise, with columns and all of its numbers known, and without a linear map.
+        dialect: the engine's SQL.
+    """
+
+    rows: Rows
+    dialect: Dialect
+
+    # -- what a cell becomes -------------------------------------------------------------------------------------------
+
+    def conditions(self) -> list[str]:
+        """Which rows contribute: those without a missing cell that has no public value."""
+        found = []
+        for at, column in enumerate(self.rows.columns or ()):
+            if column.missing is None:
+                found.append(f"c{at} IS NOT NULL" if isinstance(column, Category) else self.is_finite(f"c{at}"))
+        return found
+
+    def is_finite(self, cell: str) -> str:
+        """The condition that a cell is a finite number."""
+        least, most = self.dialect.number(-sys.float_info.max), self.dialect.number(sys.float_info.max)
+        return f"{cell} BETWEEN {least} AND {most}"  # where NaN can be compared, it is larger than all numbers
+
+    def _coordinates(self, scale: float, exact: bool) -> list[tuple[str, float]]:
+        """For each coordinate its SQL, from the cells, and the largest size that it can have, in units of 1/scale.
+
+        Args:
+            scale: coordinates below 2⁻⁶⁰/scale in size may be replaced by 0, where an engine needs that.
+            exact: whether coordinates must be exact, not only rounded to multiples of 1/scale.
+        """
+        found: list[tuple[str, float]] = []
+        shift, rate = self.rows.affine
+        for at, column in enumerate(self.rows.columns or ()):
+            here = slice(len(found), len(found) + len(column.labels))
+            if isinstance(column, Column):
+                place = float(shift[here][0]), float(rate[here][0])
+                found.append(self._number(f"c{at}", column, place, scale, exact=exact))
+            else:
+                found += self._levels(f"c{at}", column, shift[here], rate[here], scale)
+        return found
+
+    def _number(
+        self, cell: str, column: Column, place: tuple[float, float], scale: float, *, exact: bool
+    ) -> tuple[str, float]:
+        """(clip(cell) − middle) · rate, about a coordinate and multiplied by a factor: ``place``."""
+        number, (shift, rate) = self.dialect.number, place
+        middle, per_unit = column.affine(shift, rate)
+        low, high = column.map(np.array([column.low, column.high]), shift, rate)[:, 0].tolist()
+        branches = [
+            f"WHEN {cell} < {number(column.low)} THEN {number(column.low)}",
+            f"WHEN {cell} > {number(column.high)} THEN {number(column.high)}",
+        ]
+        smallest = abs(middle) * 2.0**-54 * per_unit  # a coordinate that is not 0, if the middle is not
+        if self.dialect.traps_underflow and smallest * min(scale, 1.0) < 1e-290:
+            near = 2.0**-60 / scale / per_unit
+            around = f"BETWEEN {number(middle - near)} AND {number(middle + near)}"
+            branches.append(f"WHEN {cell} {around} THEN {number(middle)}")
+        if column.missing is not None:
+            branches.insert(0, f"WHEN {cell} IS NULL OR NOT ({self.is_finite(cell)}) THEN {number(column.missing)}")
+        value = f"CASE {' '.join(branches)} ELSE {cell} END"
+        if middle != 0.0:
+            value = f"({value} - {number(middle)})"
+        if per_unit != 1.0:
+            value = f"({value} * {number(per_unit)})"
+        first, last = (column.low - middle) * per_unit, (column.high - middle) * per_unit
+        beyond = first < low or last > high
+        if beyond and (exact or [round(each * scale) for each in (first, last, low, high)] != _twice(low, high, scale)):
+            value = (
+                f"CASE WHEN {value} < {number(low)} THEN {number(low)} WHEN {value} > {number(high)} "
+                f"THEN {number(high)} ELSE {value} END"
+            )
+        return value, max(abs(low), abs(high)) * scale
+
+    def _levels(
+        self, cell: str, column: Category, shift: FloatArray, rate: FloatArray, scale: float
+    ) -> list[tuple[str, float]]:
+        """Two constants for each level; the cell is the place of its level."""
+        found = []
+        for level, (away, per_unit) in enumerate(zip(shift.tolist(), rate.tolist(), strict=True)):
+            without, with_ = (0.0 - away) * per_unit, (1.0 - away) * per_unit
+            if column.missing is not None and column.levels[level] == column.missing:
+                chosen = f"COALESCE({cell}, {level}) = {level}"
+            else:
+                chosen = f"{cell} = {level}"
+            constants = self.dialect.number(with_), self.dialect.number(without)
+            size = max(abs(without), abs(with_)) * scale
+            found.append((f"CASE WHEN {chosen} THEN {constants[0]} ELSE {constants[1]} END", size))
+        return found
+
+    # -- rows of integers ----------------------------------------------------------------------------------------------
+
+    def in_steps(self, cells: str, scale: float, most: int) -> str:
+        """The rows that contribute, with the coordinates rounded to multiples of 1/scale: k0, k1, …
+
+        Args:
+            cells: a subquery with the cells c0, c1, … of the columns.
+            scale: the number of steps in a length of one.
+            most: the largest integer; larger ones become it.
+        """
+        items = [
+            f"{self._rounded_within(value, size, scale, most)} AS k{at}"
+            for at, (value, size) in enumerate(self._coordinates(scale, exact=False))
+        ]
+        return self.selected(items, cells, self.conditions())
+
+    def _rounded_within(self, value: str, size: float, scale: float, most: int) -> str:
+        y = f"({value} * {self.dialect.number(scale)})"
+        if round(size) > most:
+            top, bottom = self.dialect.number(float(most)), self.dialect.number(-float(most))
+            y = f"CASE WHEN {y} > {top} THEN {top} WHEN {y} < {bottom} THEN {bottom} ELSE {y} END"
+        return self.dialect.rounded(y)
+
+    def integers(self, cells: str) -> str:
+        """The lattice rows that contribute: q0, q1, …, each row of length at most RADIUS.
+
+        Args:
+            cells: a subquery with the cells c0, c1, … of the columns.
+        """
+        dim, dialect = self.rows.known_dim, self.dialect
+        scale = lattice.steps_per_unit(dim, self.rows.length)
+        sizes = [round(size) for _, size in self._coordinates(scale, exact=False)]
+        longest = sum(size**2 for size in sizes)
+        is_short = (self.rows.norm is None and not self.rows.is_moved) or longest <= lattice.RADIUS**2
+        if is_short:
+            found = self.in_steps(cells, scale, LARGEST)
+            return self.selected([f"k{at} AS q{at}" for at in range(dim)], found, fence=False)
+        if longest < lattice.MODERATE:
+            found = self.in_steps(cells, scale, LARGEST)
+            rest: list[str] = []
+        else:
+            found, rest = self._with_coordinates(cells, scale), [f"v{at}" for at in range(dim)]
+        steps = [f"k{at}" for at in range(dim)]
+        found = self.selected([*steps, *rest, f"{self.squares(steps)} AS t"], found)
+        length = "t"
+        if rest:
+            found = self._directions(found, steps, rest)
+            length = "s"
+        factor = f"{dialect.number(float(lattice.inner_radius(dim)))} / SQRT({dialect.as_double(length)})"
+        kept = f"CASE WHEN t <= {lattice.RADIUS**2} THEN {dialect.number(1.0)} ELSE {factor} END AS f"
+        found = self.selected([*steps, kept], found)
+        items = [f"{dialect.rounded(f'({dialect.as_double(step)} * f)')} AS q{at}" for at, step in enumerate(steps)]
+        return self.selected(items, found)
+
+    def _with_coordinates(self, cells: str, scale: float) -> str:
+        """Rows that may be very long: rounded coordinates k0, k1, … and the coordinates v0, v1, … themselves."""
+        values = self._coordinates(scale, exact=True)
+        found = self.selected([f"{value} AS v{at}" for at, (value, _) in enumerate(values)], cells, self.conditions())
+        items = [
+            f"{self._rounded_within(f'v{at}', size, scale, LARGEST)} AS k{at}, v{at}"
+            for at, (_, size) in enumerate(values)
+        ]
+        return self.selected(items, found)
+
+    def _directions(self, found: str, steps: Sequence[str], values: Sequence[str]) -> str:
+        """Very long rows as directions in place of their steps, with the square of the length, s, of either."""
+        dialect, dim = self.dialect, len(steps)
+        is_moderate = f"t < {int(lattice.MODERATE)}"
+        largest = halved([f"ABS({value})" for value in values], dialect.larger)
+        items = [*steps, *values, "t", f"CASE WHEN {is_moderate} THEN {dialect.number(1.0)} ELSE {largest} END AS m"]
+        found = self.selected(items, found)
+        per_unit = dialect.number(2.0 ** lattice.direction_bits(dim))
+        items = [
+            f"CASE WHEN {is_moderate} THEN {step} ELSE {dialect.rounded(f'(({value} / m) * {per_unit})')} END AS {step}"
+            for step, value in zip(steps, values, strict=True)
+        ]
+        found = self.selected([*items, "t"], found)
+        return self.selected([*steps, "t", f"{self.squares(steps)} AS s"], found)
+
+    def squares(self, steps: Sequence[str]) -> str:
+        """The sum of the squares of integers."""
+        wide = self.dialect.as_wide
+        return halved([f"{wide(step)} * {wide(step)}" for step in steps], lambda a, b: f"({a} + {b})")
+
+    def selected(self, items: Sequence[str], source: str, conditions: Sequence[str] = (), *, fence: bool = True) -> str:
+        """A subquery."""
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        return f"(SELECT {', '.join(items)} FROM {source} AS r{where}{self.dialect.fence if fence else ''})"
+
+
+def halved(terms: Sequence[str], joined: Callable[[str, str], str]) -> str:
+    """Terms joined in a balanced tree: engines limit the depth of an expression."""
+    if len(terms) == 1:
+        return terms[0]
+    middle = len(terms) // 2
+    return joined(halved(terms[:middle], joined), halved(terms[middle:], joined))
+
+
+def _twice(low: float, high: float, scale: float) -> list[int]:
+    return [round(low * scale), round(high * scale)] * 2
