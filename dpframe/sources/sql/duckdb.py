@@ -21,7 +21,10 @@ KINDS = {
 }
 
 
-FUNCTIONS = ("+", "-", "*", "/", "abs", "count", "count_star", "encode", "greatest", "isnan", "row_number", "sqrt", "sum")
+FUNCTIONS = (
+    *("+", "-", "*", "/"),
+    *("abs", "count", "count_star", "encode", "greatest", "isnan", "row_number", "sqrt", "sum"),
+)
 """What our statements call; operators are functions too."""
 
 
