@@ -22,19 +22,8 @@ KINDS = {
 
 
 FUNCTIONS = (
-    "+",
-    "-",
-    "*",
-    "/",
-    "abs",
-    "count",
-    "count_star",
-    "encode",
-    "greatest",
-    "isnan",
-    "row_number",
-    "sqrt",
-    "sum",
+    *("+", "-", "*", "/"),
+    *("abs", "count", "count_star", "encode", "greatest", "isnan", "row_number", "sqrt", "sum"),
 )
 """What our statements call; operators are functions too."""
 

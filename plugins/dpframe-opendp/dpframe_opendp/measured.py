@@ -11,6 +11,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from threading import Lock
 from typing import Any, ClassVar
 
 import attrs
@@ -25,19 +26,33 @@ EDGE = 2**62
 """Totals beyond it, of more rows than can be, are clipped: OpenDP's integers have 64 bits."""
 
 
-@contextmanager
-def contributed() -> Iterator[None]:
-    """Allow OpenDP's constructors here: naming the mechanism in a plan is the consent that OpenDP asks for."""
-    from opendp import mod
+class Consent:
+    """How many threads are building measurements: OpenDP's features are those of the process, so the last one to
+    finish takes back what the first one allowed."""
 
-    if "contrib" in mod.GLOBAL_FEATURES:
-        yield
-        return
-    mod.enable_features("contrib")
-    try:
-        yield
-    finally:
-        mod.disable_features("contrib")
+    def __init__(self) -> None:
+        self._lock, self._builders, self._is_ours = Lock(), 0, False
+
+    @contextmanager
+    def given(self) -> Iterator[None]:
+        """Allow OpenDP's constructors here: naming the mechanism in a plan is the consent that OpenDP asks for."""
+        from opendp import mod
+
+        with self._lock:
+            if self._builders == 0:
+                self._is_ours = "contrib" not in mod.GLOBAL_FEATURES
+                mod.enable_features("contrib")
+            self._builders += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._builders -= 1
+                if self._builders == 0 and self._is_ours:
+                    mod.disable_features("contrib")
+
+
+contributed = Consent().given
 
 
 @attrs.frozen(kw_only=True)

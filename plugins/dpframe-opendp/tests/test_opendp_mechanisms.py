@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 import opendp.prelude as opendp
 import pytest
+from opendp import mod
 
 import dpframe.plugin as dp
 from dpframe_opendp import MeasuredMechanism, OpenDPGaussian, OpenDPLaplace
@@ -141,3 +142,19 @@ def test_a_measurement_that_does_not_fit_is_refused(gaussian: bool, reason: str)
             budget=dp.Budget(epsilon=1.0),
             steps=[dp.Step(name="value", action=Mismatched(neighbors="replace", gaussian=gaussian))],
         )
+
+
+def test_the_first_thread_to_finish_leaves_the_features_of_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are those of the process: a release that builds its measurement then would fail after the charge."""
+    monkeypatch.setattr(mod, "GLOBAL_FEATURES", set())
+    first, second = contributed(), contributed()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert {"contrib"} == mod.GLOBAL_FEATURES
+    second.__exit__(None, None, None)
+    assert set() == mod.GLOBAL_FEATURES
+    mod.enable_features("contrib")
+    with contributed():
+        pass
+    assert {"contrib"} == mod.GLOBAL_FEATURES
