@@ -1,8 +1,9 @@
 """How an engine writes what the map of rows needs, and what it must promise for the integers to be exact.
 
 The map uses IEEE doubles in a fixed order: comparison, difference, product, quotient, root and rounding to the nearest
-integer, ties to even. All but the last are correctly rounded in every engine here. Rounding is written as y + C − C
-with C = 1.5 · 2⁵², which is exact for |y| < 2⁵¹ wherever addition is, unless an engine has a cast that does the same.
+integer, ties to even. All but the last must be correctly rounded. Rounding is written as y + C − C with C = 1.5 · 2⁵²,
+which is exact for |y| < 2⁵¹ wherever addition is, unless an engine has a cast that does the same. What is cast is an
+integer then, so whether a cast truncates, or how it rounds ties, does not matter.
 
 A cell never makes a statement fail, because that would depend on the data: operands are brought into range before they
 are used, and where an engine raises an error for a product that underflows (``traps_underflow``), cells that are mapped
@@ -39,7 +40,7 @@ class Dialect:
 
     name: ClassVar[str]
     run_here: ClassVar[bool] = True
-    """Whether the tests run this engine; otherwise its rules were taken from its documentation."""
+    """Whether the tests run this engine; its rules are documented or assumed otherwise (`docs/explanation/sql.md`)."""
     double: ClassVar[str] = "DOUBLE PRECISION"
     integer: ClassVar[str] = "BIGINT"
     """Of coordinates, at most 2²⁶ in size, and of products of two coordinates of one lattice row, below 2³¹."""

@@ -1,6 +1,7 @@
 """The engines: their SQL, and why it is exact.
 
-Rules of engines that are not run here were taken from their documentation; see `docs/explanation/sql.md`.
+Rules of engines that are not run here were taken from their documentation, or are assumed where that is silent:
+`docs/explanation/sql.md` says which.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import struct
 from collections.abc import Iterable
 from typing import ClassVar
 
-from dpframe.sources.sql.dialect import Dialect, Field
+from dpframe.sources.sql.dialect import MAGIC, Dialect, Field
 
 BEYOND_DOUBLES = 2**1024 - 2**970
 """Decimals of this size and more are infinite as doubles."""
@@ -144,9 +145,24 @@ class Snowflake(Dialect):
     wide = "NUMBER(38, 0)"
     most_sums = 1000
 
+    def rounded(self, y: str) -> str:
+        """Taken back to at most 2²⁶ before the cast: about 15 digits of a double are promised, and C has 16."""
+        magic = self.number(float(MAGIC))
+        return f"CAST(({y} + {magic}) - {magic} AS {self.integer})"
+
+    def number_cell(self, cell: str, field: Field) -> str:
+        """A truth value becomes an integer first: it has no cast to a double."""
+        if field.kind == "truth":
+            cell = f"CAST({cell} AS {self.integer})"
+        return super().number_cell(cell, field)
+
     def word(self, text: str) -> str:
         """A backslash escapes the next character."""
-        return super().word(text.replace("\\", "\\\\"))
+        return f"'{_escaped(text)}'"
+
+    def word_cell(self, cell: str) -> str:
+        """By code points, whatever the collation of the column; as bytes, a cell could be too long."""
+        return f"COLLATE({cell}, 'utf8')"
 
 
 class BigQuery(Dialect):
@@ -160,13 +176,27 @@ class BigQuery(Dialect):
     most_sums = 1000
 
     def quoted(self, name: str) -> str:
-        """Between backquotes, with escapes."""
-        return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
+        """Between backquotes, with the escapes of words."""
+        return f"`{_escaped(name, '`')}`"
+
+    def number_cell(self, cell: str, field: Field) -> str:
+        """NaN is NULL, since its cast to an integer fails. A truth value has no cast to a double. An integer becomes
+        the closest double by way of NUMERIC; its own cast is only said to be close."""
+        if field.kind == "float":
+            cell = f"CASE WHEN IS_NAN({cell}) THEN NULL ELSE {cell} END"
+        if field.kind == "truth":
+            cell = f"CAST({cell} AS INT64)"
+        if field.kind == "integer":
+            cell = f"CAST({cell} AS NUMERIC)"
+        return super().number_cell(cell, field)
 
     def word(self, text: str) -> str:
-        """Quotes are escaped by a backslash, and so is a backslash; a line has no end in it."""
-        escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
-        return f"'{escaped}'"
+        """As bytes. A backslash escapes quotes and backslashes; a line has no end in it."""
+        return f"CAST('{_escaped(text)}' AS BYTES)"
+
+    def word_cell(self, cell: str) -> str:
+        """As bytes, whatever the collation of the column."""
+        return f"CAST({cell} AS BYTES)"
 
     def sums(self, term: str) -> tuple[str, ...]:
         """Of NUMERIC."""
@@ -186,13 +216,23 @@ class SparkSQL(Dialect):
         return "`" + name.replace("`", "``") + "`"
 
     def word(self, text: str) -> str:
-        """Quotes are escaped by a backslash, and so is a backslash."""
-        escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-        return f"'{escaped}'"
+        """As bytes. A backslash escapes quotes and backslashes; ${name} would be replaced by a variable."""
+        escaped = _escaped(text).replace("${", "\\u0024{")
+        return f"CAST('{escaped}' AS BINARY)"
+
+    def word_cell(self, cell: str) -> str:
+        """As bytes, whatever the collation of the column."""
+        return f"CAST({cell} AS BINARY)"
 
     def sums(self, term: str) -> tuple[str, ...]:
         """Of DECIMAL."""
         return (f"SUM(CAST({term} AS DECIMAL(20, 0)))",)
+
+
+def _escaped(text: str, quote: str = "'") -> str:
+    """Backslashes, quotes and ends of lines by backslashes, as Snowflake, BigQuery and Spark SQL read them."""
+    text = text.replace("\\", "\\\\").replace(quote, f"\\{quote}")
+    return text.replace("\n", "\\n").replace("\r", "\\r")
 
 
 DIALECTS: dict[str, Dialect] = {

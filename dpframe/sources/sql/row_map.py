@@ -51,7 +51,7 @@ class RowMap:
     def is_finite(self, cell: str) -> str:
         """The condition that a cell is a finite number."""
         least, most = self.dialect.number(-sys.float_info.max), self.dialect.number(sys.float_info.max)
-        return f"{cell} BETWEEN {least} AND {most}"  # where NaN can be compared, it is larger than all numbers
+        return f"{cell} BETWEEN {least} AND {most}"  # NaN is not: it is larger than all numbers, or compares false
 
     def _coordinates(self, scale: float, exact: bool) -> list[tuple[str, float]]:
         """For each coordinate its SQL, from the cells, and the largest size that it can have, in units of 1/scale.

@@ -17,6 +17,9 @@ from dpframe.sources.sql.statements import compiled, last_cell
 from dpframe.statistics import ColumnHistogram, NormHistogram, RowSum
 
 sqlglot: Any = pytest.importorskip("sqlglot")
+exp = sqlglot.exp
+
+NOT_RUN = [each for each in DIALECTS.values() if not each.run_here]
 
 COLUMNS = [dp.Column("age", 17, 90, missing=40), dp.Column('a"b', -1, 1), dp.Category("sex", ["F", "it's \\ M"])]
 FIELDS = {
@@ -44,12 +47,73 @@ def test_statements_can_be_parsed(dialect: Dialect, norm: float | None) -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
 def test_words_and_names_are_quoted(dialect: Dialect) -> None:
-    for text in ("it's", "\\", "\\'; DROP TABLE people; --", 'a"b', "é\n"):
+    for text in ("it's", "\\", "\\'; DROP TABLE people; --", 'a"b', "é\n", "\r\n"):
         sql = f"SELECT {dialect.word(text)} AS {dialect.quoted(text)}"
         (parsed,) = sqlglot.parse(sql, read=dialect.name)
         if dialect.name != "postgres":  # sqlglot does not undo the escapes of E''; the server itself is asked elsewhere
             assert text in [literal.this for literal in parsed.find_all(sqlglot.exp.Literal)]
         assert text == parsed.expressions[0].alias
+
+
+def test_escapes_that_old_parsers_do_not_know() -> None:
+    assert "CAST('a\\u0024{b}' AS BINARY)" == DIALECTS["spark"].word("a${b}")  # ${b} would be replaced by a variable
+    assert "`a\\`b`" == DIALECTS["bigquery"].quoted("a`b")
+    assert "`a``b`" == DIALECTS["spark"].quoted("a`b")
+
+
+@pytest.mark.parametrize("dialect", NOT_RUN, ids=lambda each: each.name)
+@pytest.mark.parametrize("cast", ["TRUNC", "ROUND"])
+def test_rounding_is_exact_whatever_a_cast_rounds_to(dialect: Dialect, cast: str) -> None:
+    """The SQL runs in DuckDB, with casts to integers that truncate, or that round ties away from zero."""
+    duckdb = pytest.importorskip("duckdb")
+
+    def with_this_cast(node: Any) -> Any:
+        if isinstance(node, exp.Cast) and not node.is_type("double"):
+            return exp.cast(exp.func(cast, node.this), "bigint")
+        return node
+
+    random = np.random.default_rng(5)
+    y = np.concatenate([np.arange(-6, 7) / 2, random.integers(-(2**26), 2**26, 50) + 0.5, random.normal(0, 1e4, 50)])
+    y = np.concatenate([y, np.nextafter(y, np.inf), np.nextafter(y, -np.inf), [2.0**26, -(2.0**26), 5e-324]])
+
+    def rounded(written: str) -> list[int]:
+        parsed = sqlglot.parse_one(f"SELECT {written} FROM cells", read=dialect.name).transform(with_this_cast)
+        with duckdb.connect() as engine:
+            engine.execute("CREATE TABLE cells (y DOUBLE)")
+            engine.executemany("INSERT INTO cells VALUES (?)", [[each] for each in y.tolist()])
+            return [int(row[0]) for row in engine.execute(parsed.sql("duckdb")).fetchall()]
+
+    nearest = np.rint(y).astype(int).tolist()
+    assert nearest == rounded(dialect.rounded("y"))
+    assert nearest != rounded(f"CAST(y AS {dialect.integer})")
+
+
+def test_casts_that_are_documented() -> None:
+    """Neither BigQuery nor Snowflake casts truth values to doubles; BigQuery promises the closest one to decimals."""
+    for name, kind, by in [
+        ("snowflake", "truth", "decimal"),
+        ("bigquery", "truth", "bigint"),
+        ("bigquery", "integer", "decimal"),
+    ]:
+        outer = sqlglot.parse_one(DIALECTS[name].number_cell("x", Field(kind, kind)), read=name)
+        assert outer.is_type("double")
+        assert isinstance(outer.this, exp.Cast)
+        assert outer.this.to.is_type(by)
+        assert "x" == outer.this.this.name
+    nan = sqlglot.parse_one(DIALECTS["bigquery"].number_cell("x", Field("float", "float64")), read="bigquery")
+    assert isinstance(nan.this, exp.Case)
+    assert isinstance(nan.find(exp.If).this, exp.IsNan)
+
+
+@pytest.mark.parametrize("dialect", NOT_RUN, ids=lambda each: each.name)
+def test_words_are_compared_whatever_the_collation(dialect: Dialect) -> None:
+    cell, constant = (
+        sqlglot.parse_one(each, read=dialect.name) for each in (dialect.word_cell("x"), dialect.word("é"))
+    )
+    if isinstance(cell, exp.Collate):
+        assert "utf8" == cell.expression.name
+    else:
+        assert all(isinstance(each, exp.Cast) and each.is_type("binary") for each in (cell, constant))
 
 
 def test_which_engines_are_run_here() -> None:
