@@ -162,7 +162,7 @@ def test_a_cell_that_cannot_be_cast_is_not_logged_here(frame: Any) -> None:
     logger = pytest.importorskip("pyspark.logger").PySparkLogger.getLogger("SQLQueryContextLogger")
     seen: list[Any] = []
     handler = logging.Handler()
-    handler.emit = seen.append  # type: ignore[method-assign]
+    handler.addFilter(lambda record: bool(seen.append(record)))
     logger.addHandler(handler)
     try:
         bad = frame.selectExpr("cast(concat('hush', age) as double) as age", "sex", "hours")
