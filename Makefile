@@ -6,7 +6,7 @@ PACKAGES := core $(wildcard plugins/*)
 PROJECTS := pyproject.toml $(addsuffix /pyproject.toml,$(PACKAGES))
 INSTALL := -m pip install -q --disable-pip-version-check
 
-.PHONY: help demo test test-long test-lowest test-pythons bench bench-long docs experiments dist clean
+.PHONY: help demo test test-long test-lowest test-pythons bench bench-long docs figures experiments dist clean
 
 help:
 	@echo "make demo         release the covariance of an embedded data set and print the report"
@@ -17,6 +17,7 @@ help:
 	@echo "make bench        speed and utility, side by side with peers"
 	@echo "make bench-long   large data: streams, a large dimension, growth; gigabytes and many minutes"
 	@echo "make docs         the documentation as a site, in build/docs"
+	@echo "make figures      the figures of the documentation, drawn again"
 	@echo "make experiments  what the results pages show, run again; FIGURE=004-5 for one figure"
 	@echo "make dist         wheels and source distributions of all packages, in dist"
 	@echo "make clean        remove the environments"
@@ -72,8 +73,11 @@ bench-long: $(READY)
 
 docs: $(READY)
 	$(BIN)/python $(INSTALL) -e '.[docs]'
-	$(BIN)/python -m docs.figures.make
 	$(BIN)/python -m docs.building
+
+figures: $(READY)
+	$(BIN)/python $(INSTALL) -e '.[docs]'
+	$(BIN)/python -m docs.figures.make
 
 experiments: $(READY)
 	$(BIN)/python $(INSTALL) -e '.[docs]'

@@ -62,7 +62,7 @@ def measure(turns: Turns) -> Table:
         notes=(
             "Columns of float32 without missing cells, ranges of 4 standard deviations. Every run checks the schema, "
             "tests the engine on made-up rows, maps, clips and sums exactly and releases the moment. The first four "
-            f"are fresh processes, less the time to import; median of {REPETITIONS} rounds in turns, {FEW} for the others.",
+            f"are fresh processes, less the time to import; median of {REPETITIONS} rounds in turns, {FEW} of others.",
             "PostgreSQL and SQLite compute one row after the other, on one core; DuckDB uses all.",
         ),
         rows=tuple(found),

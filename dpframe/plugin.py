@@ -57,7 +57,7 @@ from dpframe.sensitivity import Sensitivity
 from dpframe.spec.bounds import Assumption, Bound
 from dpframe.spec.models import Model
 from dpframe.spec.refs import Ref, Shape, input, noise_of, number, shape_of
-from dpframe.statistics import BlockMoment, ColumnHistogram, FoldMoments, Moment, NormHistogram, RowSum
+from dpframe.statistics import BlockMoment, ColumnHistogram, FoldMoments, Moment, NormHistogram, PlacedSum, RowSum
 
 __all__ = [  # noqa: PLE0604 - names of dpframe, and these
     *_users,
@@ -99,6 +99,7 @@ __all__ = [  # noqa: PLE0604 - names of dpframe, and these
     "Radii",
     "Random",
     "Ref",
+    "PlacedSum",
     "RowSum",
     "Scalar",
     "Scales",

@@ -44,8 +44,8 @@ it is at most A² + A'² − 2t² + 2(AB + A'B' + 2tw) + 4(B − B')², which in
 (1, 0) and (0, 1), and 2 at (0, 0).
 
 References:
-    Dwork, Talwar, Thakurta and Zhang 2014 (moment); Mangoubi and Vishnoi 2022, Lemma 7.2 (eigenvalues)
-    and, for the score, Lemma 6.1.
+    Dwork, Talwar, Thakurta and Zhang 2014 (moment); Mangoubi, Wu, Kale, Thakurta and Vishnoi 2022 for eigenvalues
+    and scores [Unitary orbits: Lemma 7.2, Lemma 6.1, Definition 5.1].
 """
 
 from __future__ import annotations
@@ -110,8 +110,9 @@ def fold_moments(rows: Rows) -> Sensitivity:
 
 
 def augmented_sum(rows: Rows, constant: int) -> Sensitivity:
-    """Sensitivity of the sum of rows [q, constant] about the middle of their ranges; the constant is at most RADIUS."""
-    nonzero = rows.known_dim if rows.columns is None else len(rows.columns)  # of a row about the middle of its ranges
+    """Sensitivity of the sum of rows [q, constant]; the constant is at most RADIUS."""
+    plain = rows.columns is None or rows.is_moved  # about the middle of its ranges, a category has one level that is 1
+    nonzero = rows.known_dim if plain else len(rows.columns or ())
     longest = math.isqrt(nonzero * RADIUS**2)
     replace = rows.neighbors == "replace"
     return Sensitivity(

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import attrs
 import numpy as np
@@ -145,7 +145,7 @@ class RowSum(Statistic):
     """
 
     name = "row-sum"
-    sees = "mapped"
+    sees: ClassVar[Literal["mapped", "placed", "clipped"]] = "mapped"
 
     constant: ClassVar[int] = lattice.RADIUS // 2
     """c, in lattice steps. A larger one makes the count more precise, and the sums less."""
@@ -157,14 +157,11 @@ class RowSum(Statistic):
 
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
         """See :func:`dpframe.sensitivity.augmented_sum`."""
-        return {"sum": sensitivity.augmented_sum(rows, self.constant)}
+        return {"sum": sensitivity.augmented_sum(self.seen(rows), self.constant)}
 
     def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
         """The sum of these rows; a row that contributes nothing has no constant."""
-        integers = chunk.integers()[:, : chunk.rows.known_dim]
-        with np.errstate(over="ignore"):
-            counted = np.isfinite(chunk.values.astype(np.float64, copy=False)).all(axis=1).sum()
-        return {"sum": np.append(integers.sum(axis=0), self.constant * counted).astype(np.int64)}
+        return {"sum": np.append(chunk.total(), np.int64(self.constant * chunk.count()))}
 
     def part_shapes(self, rows: Rows) -> Mapping[str, Shape]:
         """A vector, with the constant."""
@@ -175,13 +172,38 @@ class RowSum(Statistic):
         """The shape of a sum, also of a released one, as far as it is known."""
         return (None if rows.dim is None else rows.dim + 1,)
 
+    @staticmethod
+    def seen(rows: Rows) -> Rows:
+        """The promise about the rows that are summed."""
+        return rows.unplaced
+
     @classmethod
     def value(cls, noisy: IntArray, rows: Rows) -> AugmentedSum:
         """A noisy sum in the units of the rows: post-processing."""
-        mapped = rows.unplaced
-        return AugmentedSum(
-            noisy.astype(np.float64) * mapped.step, axes=mapped.axes, constant=cls.constant * mapped.step
-        )
+        seen = cls.seen(rows)
+        return AugmentedSum(noisy.astype(np.float64) * seen.step, axes=seen.axes, constant=cls.constant * seen.step)
+
+
+@attrs.frozen(kw_only=True)
+class PlacedSum(RowSum):
+    """The sum Σ [q, c] of the lattice rows as they are placed: about a center, and scaled down to the norm.
+
+    It says how far the mean is from that center, with noise in proportion to the norm instead of the ranges.
+    """
+
+    name = "placed-sum"
+    sees = "clipped"
+
+    constant: ClassVar[int] = lattice.RADIUS // 4
+    """c, in lattice steps: smaller than that of a `RowSum`, which says the number of rows already."""
+
+    def check(self, rows: Rows) -> None:
+        """Any promise will do: it bounds the rows."""
+
+    @staticmethod
+    def seen(rows: Rows) -> Rows:
+        """The promise itself."""
+        return rows
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -316,7 +338,8 @@ class NormHistogram(Statistic):
         bits = lattice.direction_bits(chunk.rows.known_dim) - 1
         last = 2.0**bits
         with np.errstate(over="ignore", under="ignore"):
-            steps = np.rint(np.multiply(chunk.finite(), last / self.edges[-1], dtype=np.float64, casting="unsafe"))
+            steps = np.multiply(chunk.finite(), last / self.edges[-1], dtype=np.float64, casting="unsafe")
+        np.rint(steps, out=steps)
         np.clip(steps, -last - 1, last + 1, out=steps)  # a clipped coordinate is still beyond the last edge
         squares = np.einsum("ij,ij->i", steps, steps)
         return {"counts": _counts(squares, squared_edges(self.edges, bits))}

@@ -39,6 +39,7 @@ def statistics(dim: int) -> list[dp.Statistic]:
         dp.BlockMoment(basis=skewed_basis(dim, 2), radii=(radius, radius)),
         dp.NormHistogram(edges=(radius / 10, radius, 2 * radius)),
         dp.RowSum(),
+        dp.PlacedSum(),
         dp.FoldMoments(folds=3),
     ]
 

@@ -57,6 +57,11 @@ def test_links_of_the_repository_become_links_of_the_site() -> None:
         stage.relinked("[z](gone.md)", "docs/b.md", places)
 
 
+def test_two_remarks_in_brackets_are_no_link() -> None:
+    text = "[A paper: Theorem 2] [Slides of it: Theorem]: so it is. `x[0] [A]`"
+    assert text.replace("] [S", "] \\[S") == stage.relinked(text, "docs/b.md", {"docs/b.md": "b.md"})
+
+
 def test_every_page_can_be_staged() -> None:
     places = stage.pages()
     for source in places:

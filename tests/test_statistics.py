@@ -27,6 +27,7 @@ STATISTICS: list[tuple[dp.Statistic, dp.Rows]] = [
     (dp.NormHistogram(edges=(0.25, 0.5, 1.0, 1.5)), ROWS),
     (dp.RowSum(), ROWS),
     (dp.RowSum(), CENTERED),
+    (dp.PlacedSum(), CENTERED),
     (dp.FoldMoments(folds=3), ROWS),
     (dp.FoldMoments(folds=5, key=7), CENTERED),
 ]

@@ -48,4 +48,5 @@ class Doctests(griffe.Extension):
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring:
-            obj.docstring.value = DOCTEST.sub(r"\1```pycon\n\1\2\n\1```", obj.docstring.value)
+            text = re.sub(r"\](\s+)\[(?=[A-Z])", r"]\1\\[", obj.docstring.value)  # two remarks, not a link
+            obj.docstring.value = DOCTEST.sub(r"\1```pycon\n\1\2\n\1```", text)

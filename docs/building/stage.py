@@ -46,7 +46,16 @@ def relinked(text: str, source: str, places: dict[str, str]) -> str:
         return f"{found[1]}{os.path.relpath(places[target], os.path.dirname(places[source]))}{found[3]}"
 
     parts = re.split(r"(^```.*?^```$|`[^`\n]*`)", text, flags=re.M | re.S)  # code stays as it is
-    return "".join(part if part.startswith("`") else LINK.sub(moved, part) for part in parts)
+    return "".join(part if part.startswith("`") else apart(LINK.sub(moved, part)) for part in parts)
+
+
+def apart(text: str) -> str:
+    """A text in which one remark in brackets after another is no link, as Markdown would have it.
+
+    Args:
+        text: Markdown.
+    """
+    return re.sub(r"\](\s)\[(?=[A-Z])", r"]\1\\[", text)
 
 
 def stage(folder: Path) -> None:

@@ -1,6 +1,6 @@
 """Draw the figures of the documentation that come from numbers: ``python -m docs.figures.make``.
 
-Needs matplotlib. ``data-flow.svg`` is written by hand.
+Needs matplotlib; ``make figures`` calls it. ``data-flow.svg`` is written by hand.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 
 import dpframe.plugin as dp
+from docs.figures.mechanisms import errors
 from docs.figures.results import results
 from docs.figures.style import INK, STYLE, plt, save
 from dpframe.auditing.evidence import Terms, visible
@@ -223,4 +224,5 @@ if __name__ == "__main__":
         audit()
         growth()
         results()
+        errors()
     billion()

@@ -364,8 +364,10 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def schema(_: argparse.Namespace) -> None:
-    """Print the JSON schema of plan files."""
+def schema(arguments: argparse.Namespace) -> None:
+    """Print the JSON schema of plan files, or of what a command prints with --json."""
+    from dpframe.cli.json_schemas import output_schema
     from dpframe.plan.json_schema import schema
 
-    print(json.dumps(schema(), indent=1))
+    found = schema() if arguments.output is None else output_schema(arguments.output)
+    print(json.dumps(found, indent=1))

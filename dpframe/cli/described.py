@@ -71,7 +71,7 @@ def _split(provided: str) -> tuple[str, str]:
 def _described(info: PluginInfo, role: str, name: str) -> Description:
     cls = next(cls for cls in registry.classes(role) if cls.name == name)
     parts = _sections(inspect.getdoc(cls) or "")
-    told = _told(parts.get("Args", ""))
+    told = _told(cls)
     fields = parameters_of(cls) if attrs.has(cls) else {}
     return Description(
         role=role,
@@ -96,10 +96,14 @@ def _paragraphs(text: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
-def _told(section: str) -> dict[str, str]:
-    """What the section on arguments says of each; several may share a line."""
-    found = re.findall(r"^(\w+(?:, \w+)*): (.*(?:\n[ \t]+.*)*)", section, re.M)
-    return {name: " ".join(words.split()) for names, words in found for name in names.split(", ")}
+def _told(cls: type) -> dict[str, str]:
+    """What is said of each argument of a class, in its docstring or an inherited one; several may share a line."""
+    found: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        section = _sections(inspect.cleandoc(base.__doc__ or "")).get("Args", "")
+        for names, words in re.findall(r"^(\w+(?:, \w+)*): (.*(?:\n[ \t]+.*)*)", section, re.M):
+            found |= dict.fromkeys(names.split(", "), " ".join(words.split()))
+    return found
 
 
 def _parameter(field: attrs.Attribute[Any], told: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dpframe.cli import commands, streams
 from dpframe.cli.completion import SHELLS
+from dpframe.cli.json_schemas import OUTPUTS
 from dpframe.cli.ledger import add_commands, add_key
 from dpframe.errors import DPFrameError, ReleaseFailed
 
@@ -151,7 +152,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     audit.add_argument("--dim", type=int, default=3, help="the number of coordinates of a row (default: 3)")
     audit.add_argument("--json", action="store_true", help=JSON)
-    add("schema", commands.schema, "print a JSON schema of plan files, for editors")
+    schema = add("schema", commands.schema, "print a JSON schema: of plan files, for editors, or of a command's output")
+    schema.add_argument(
+        "output",
+        metavar="COMMAND",
+        nargs="?",
+        choices=OUTPUTS,
+        help=f"a command that takes --json, for the schema of what it prints: {', '.join(OUTPUTS)}",
+    )
     completion = add("completion", commands.completion, "print a script that completes the words of this command")
     completion.add_argument("shell", choices=SHELLS, help='the shell; for example: eval "$(dpframe completion bash)"')
     completion.set_defaults(parser=_parser)

@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from dpframe.display.visible import visible
 from dpframe.errors import DataError
 
 INK, FAINT, BETWEEN = "#1f4e79", "#6b6b6b", "#e3e3e3"
@@ -55,7 +56,7 @@ class Display:
         else:
             pyplot()
         self.figure_, self.ax_ = ax.figure, ax
-        ax.set_title(self.title, loc="left", fontsize="medium", wrap=True)
+        ax.set_title(literal(self.title), loc="left", fontsize="medium", wrap=True)
         return ax
 
 
@@ -70,6 +71,15 @@ def folded(*lines: str, width: int = 76) -> str:
     ['component', 'a', 'b']
     """
     return "\n".join(part for line in lines for part in textwrap.wrap(line, width, break_long_words=False))
+
+
+def literal(text: str) -> str:
+    """A text as it is: names come from files of other people, and matplotlib reads formulas between dollars.
+
+    >>> print(literal("cost ($), price ($)"))
+    cost (\\$), price (\\$)
+    """
+    return visible(text).replace("$", r"\$")
 
 
 def many(number: int, each: float, least: float, most: float = 30.0) -> float:

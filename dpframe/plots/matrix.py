@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpframe.lattice import FloatArray
-from dpframe.plots.canvas import Display, folded, many, pyplot
+from dpframe.plots.canvas import Display, folded, literal, many, pyplot
 from dpframe.run.value_text import with_interval
 
 WITH_ERRORS, WITH_NUMBERS, WITH_SIGNS = 8, 16, 60  # columns up to which cells hold these
+MOST_NAMES, MOST_HATCHED = 60, 120  # columns up to which they are named, and cells hatched
 PLAIN: dict[str, Any] = {"facecolor": "#f0f0f0", "edgecolor": "#bdbdbd", "linewidth": 0.0}
 
 
@@ -72,11 +73,14 @@ class MatrixDisplay(Display):
         limit = float(np.abs(self.shades[shown]).max(initial=0.0)) or 1.0
         painted = np.ma.masked_where(~shown, self.shades)
         aspect = "equal" if height == width else "auto"
-        image = ax.imshow(painted, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect=aspect)
+        colors = plt.get_cmap("RdBu_r").with_extremes(bad=PLAIN["facecolor"])
+        image = ax.imshow(painted, cmap=colors, vmin=-limit, vmax=limit, aspect=aspect)
         bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
         bar.set_label(self.shaded_by)
-        ax.set_xticks(range(width), self.columns, rotation=90 if width > 3 else 0)
-        ax.set_yticks(range(height), self.rows)
+        if width <= MOST_NAMES:
+            ax.set_xticks(range(width), map(literal, self.columns), rotation=90 if width > 3 else 0)
+        if height <= MOST_NAMES:
+            ax.set_yticks(range(height), map(literal, self.rows))
         ax.xaxis.tick_top()
         ax.tick_params(length=0)
         for side in ax.spines.values():
@@ -100,6 +104,8 @@ class MatrixDisplay(Display):
         places = np.argwhere(where)
         if not len(places):
             return []
+        if where.shape[1] > MOST_HATCHED:  # cells are too small to be seen
+            return [Patch(label=f"gray: {label}", **PLAIN)]
         cells = [Rectangle((column - 0.5, row - 0.5), 1, 1) for row, column in places.tolist()]
         ax.add_collection(PatchCollection(cells, hatch=hatch, **PLAIN))
         return [Patch(hatch=hatch, label=label, **PLAIN)]

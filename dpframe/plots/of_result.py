@@ -86,8 +86,8 @@ class _Value:
         along, array = directions(self.value), self._flat(self.value.array)
         known = {name: self._flat(each) for name, each in {**self._known, "told": self.told}.items()}
         rows, columns = row_names(self.value, along[0]), column_names(along, array.shape[1])
-        if array.shape[1] > WITH_ERRORS:
-            columns = [name.removeprefix("column ") for name in columns]
+        if array.shape[1] > WITH_ERRORS and len(along) == 2:
+            columns = list(map(str, along[1].labels))  # numbers need no word beside them
         return MatrixDisplay(**common, values=array, rows=rows, columns=columns, **known, **self._shades(array))
 
     def _shades(self, array: Any) -> dict[str, Any]:

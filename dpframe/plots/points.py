@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpframe.lattice import FloatArray
-from dpframe.plots.canvas import BETWEEN, COLORS, FAINT, MARKERS, Display, folded, many
+from dpframe.plots.canvas import BETWEEN, COLORS, FAINT, MARKERS, Display, folded, literal, many
 
 
 @attrs.define(kw_only=True, eq=False, repr=False, slots=False)
@@ -60,7 +60,7 @@ class PointsDisplay(Display):
             self._strips(ax)
         else:
             self._rows(ax, range(number))
-            ax.set_yticks(range(number), self.names)
+            ax.set_yticks(range(number), map(literal, self.names))
             ax.set_ylim(number - 0.5, -0.5)
             ax.set_xlabel(folded(self.note))
         self._legend(ax)
@@ -73,7 +73,7 @@ class PointsDisplay(Display):
         for place, name in enumerate(self.names):
             strip = ax.inset_axes((0.0, 1.0 - (place + 0.55) / number, 1.0, 0.5 / number))
             self._rows(strip, [place])
-            strip.set_yticks([place], [name])
+            strip.set_yticks([place], [literal(name)])
             strip.set_ylim(place + 0.5, place - 0.5)
             strip.tick_params(labelsize="small", axis="x")
             strip.locator_params(axis="x", nbins=6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import attrs
@@ -65,10 +66,28 @@ class Chunk(Redacted):
         """Add the exact Gram matrix of the integer rows."""
         lattice.add_gram(self.integers(), total)
 
+    def total(self) -> IntArray:
+        """The sum of the integer rows, without the constant coordinate."""
+        return np.asarray(self.integers()[:, : self.rows.known_dim].sum(axis=0)).astype(np.int64)
+
     def finite(self) -> NDArray[Any]:
         """The rows that contribute, neither clipped nor rounded."""
+        if self._all_finite():
+            return self.values
         keep = np.isfinite(self.values).all(axis=1)
         return self.values if keep.all() else self.values[keep]
+
+    def count(self) -> int:
+        """The number of rows that contribute: those whose coordinates are finite, as doubles."""
+        if self._all_finite():
+            return len(self)
+        with np.errstate(over="ignore"):
+            return int(np.isfinite(self.values.astype(np.float64, copy=False)).all(axis=1).sum())
+
+    def _all_finite(self) -> bool:
+        """Whether every coordinate is known to be finite: a sum of doubles is finite only if all its terms are."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.values.dtype == np.float64 and math.isfinite(self.values.sum())
 
     def _coordinates(self) -> NDArray[Any]:
         values: NDArray[Any] = self._given

@@ -89,28 +89,33 @@ class ColumnMap:
                 values, complete = self.coordinates(cells, tile)
                 yield MappedChunk(self.rows, values, within=self._within(complete), scratch=self.scratch)
             return
-        rounders = self._rounders(cells, kernels)
-        for tile in tiles(count, dim, TILE_ENTRIES if self.kind is KernelKind.COLUMNS else INT16_ENTRIES):
-            yield self._kernel_chunk(cells, slice(tile.start, min(tile.stop, count)), rounders, kernels)
+        size = TILE_ENTRIES if self.kind is KernelKind.COLUMNS else INT16_ENTRIES
+        pieces = [slice(tile.start, min(tile.stop, count)) for tile in tiles(count, dim, size)]
+        if self.kind is KernelKind.NORMED_COLUMNS:
+            yield from (NormedChunk(self.rows, self, cells, tile, kernels=kernels) for tile in pieces)
+            return
+        rounders = self.rounders(cells, kernels)
+        yield from (self._rounded_chunk(cells, tile, rounders, kernels) for tile in pieces)
 
-    def _kernel_chunk(
+    def _rounded_chunk(
         self, cells: Sequence[NDArray[Any]], tile: slice, rounders: Sequence[tuple[slice, Rounder]], kernels: Any
     ) -> Chunk:
-        """A tile of rows, mapped by a kernel."""
-        if self.kind is KernelKind.NORMED_COLUMNS:
-            return NormedChunk(self.rows, self, cells, tile, rounders=rounders, add_columns=kernels.add_columns)
+        """A tile of rows, rounded by a kernel."""
         if self.kind is KernelKind.INT16_COLUMNS:
             count = tile.stop - tile.start
             transposed = int16.transposed_buffer(count, self.rows, self.scratch)
             complete = min(rounder(tile, transposed[here]) for here, rounder in rounders)
+            lost = 0
             if not complete:
-                transposed[:, :count][:, self._lost(cells, tile)] = 0
+                transposed[:, :count][:, which := self._lost(cells, tile)] = 0
+                lost = int(which.sum())
             return Int16Chunk(
                 self.rows,
                 self,
                 cells,
                 tile,
                 integer_rows=int16.Int16Rows(transposed, count, self.rows, kernels.add_int16_columns),
+                contributing=count - lost,
             )
         steps, complete = self.in_steps(tile, rounders)
         return RoundedChunk(self.rows, self, cells, tile, steps=steps, within=self._within(complete))
@@ -158,7 +163,7 @@ class ColumnMap:
         """
         return complete and self.rows.norm is None and not self.rows.is_moved
 
-    def _rounders(self, cells: Sequence[NDArray[Any]], kernels: Any) -> list[tuple[slice, Rounder]]:
+    def rounders(self, cells: Sequence[NDArray[Any]], kernels: Any) -> list[tuple[slice, Rounder]]:
         """The rounders of a block, each with its coordinates."""
         scale = lattice.steps_per_unit(self.rows.known_dim, self.rows.length)
         return [(here, part.rounder(cells[which], scale, kernels)) for which, here, part in self.parts]
@@ -214,18 +219,16 @@ class NormedChunk(KernelChunk):
     """Columns with a norm, whose Gram matrix a kernel adds up from the cells.
 
     Args:
-        rounders: the rounders of the block, each with its coordinates.
-        add_columns: `dpframe.reading.kernels.add_columns`.
+        kernels: `dpframe.reading.kernels`.
     """
 
-    rounders: Sequence[tuple[slice, Rounder]] = attrs.field(kw_only=True)
-    add_columns: Any = attrs.field(kw_only=True)
+    kernels: Any = attrs.field(kw_only=True)
 
     def add_gram(self, total: IntArray) -> None:
-        self.map.add_gram([column[self.tile] for column in self.cells], self.add_columns, total)
+        self.map.add_gram([column[self.tile] for column in self.cells], self.kernels.add_columns, total)
 
     def _to_lattice(self) -> FloatArray:
-        return self._shortened(self.map.in_steps(self.tile, self.rounders)[0])
+        return self._shortened(self.map.in_steps(self.tile, self.map.rounders(self.cells, self.kernels))[0])
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -234,12 +237,20 @@ class Int16Chunk(KernelChunk):
 
     Args:
         integer_rows: the integers.
+        contributing: the number of rows that contribute.
     """
 
     integer_rows: int16.Int16Rows = attrs.field(kw_only=True)
+    contributing: int = attrs.field(kw_only=True)
 
     def add_gram(self, total: IntArray) -> None:
         self.integer_rows.add_gram(total)
+
+    def total(self) -> IntArray:
+        return self.integer_rows.total()
+
+    def count(self) -> int:
+        return self.contributing
 
     def _to_lattice(self) -> FloatArray:
         integers = self.map.scratch.integers(len(self), self.rows, by_columns=True)

@@ -83,6 +83,10 @@ class Int16Rows(Redacted):
         if self.rows.center:
             out[:, -1] *= self.rows.constant
 
+    def total(self) -> IntArray:
+        """The sum of the integer rows, without the constant coordinate."""
+        return np.asarray(self.transposed[: self.rows.known_dim].sum(axis=1, dtype=np.int64))
+
     def add_gram(self, total: IntArray) -> None:
         """Add the exact Gram matrix of the integer rows, with the constant coordinate."""
         self.add_int16_columns(self.transposed, pairs_per_carry(self.rows), _weights(self.rows), total)

@@ -36,6 +36,8 @@ def mapper(rows: Rows, scratch: Scratch, *, expected: int = 0) -> Mapper:
         scratch: the buffers of one worker.
         expected: the number of cells to come, as far as it is known. Only speed depends on it.
     """
+    if rows.is_moved and rows.norm is None:
+        rows = attrs.evolve(rows, norm=rows.length)  # the same promise, with a bound that takes long to compute
     if rows.linear is not None:
         return LinearMapper.of(rows, partial(mapper, expected=expected), scratch)
     if rows.columns is None:

@@ -123,9 +123,10 @@ class Totals(Redacted):
         """Map a block of raw rows, once for all statistics of a promise, and add it."""
         with np.errstate(all="ignore"):  # whether there is a warning, or an error instead, would depend on the data
             for mapped, statistics in self._maps:
+                sums = [self._sums[statistic] for statistic in statistics]  # the hash of a promise takes long
                 for chunk in mapped(raw):
-                    for statistic in statistics:
-                        statistic.add_to(chunk, self._sums[statistic])
+                    for statistic, parts in zip(statistics, sums, strict=True):
+                        statistic.add_to(chunk, parts)
 
     def finish(self) -> None:
         """Free the buffers for reading, before the totals are kept for long; more may still be read."""

@@ -16,6 +16,7 @@ import attrs
 from dpframe.rounding import format_down, format_given, format_up
 from dpframe.run.result import Charge
 from dpframe.run.statement import Line, Statement
+from dpframe.run.wording import drawn_elsewhere
 from dpframe.spec.budget import ModelBudget
 from dpframe.spec.columns import Column
 from dpframe.spec.rows import Rows
@@ -205,7 +206,7 @@ def _algorithms(release: Release) -> Iterator[Fact]:
     yield Fact(
         key="randomness",
         question="Is the randomness secret and strong?",
-        answer="AES-256 in counter mode, keyed by the operating system for each run"
+        answer="AES-256 in counter mode, keyed by the operating system for each run" + drawn_elsewhere(stated.against)
         if release.private
         else "No: a fixed seed, for tests only",
         source=SOFTWARE,

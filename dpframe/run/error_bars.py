@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -227,11 +227,25 @@ class ErrorBars:
         return RedrawnLaw.of(self.values[step.name], draws)
 
     def _chain(self, step: Step) -> list[Step]:
-        """The steps that a derivation depends on through its inputs, and itself, in the order of the plan."""
+        """The steps that are redrawn for a derivation: it, and those that it depends on, in the order of the plan.
+
+        What placed the rows of a release among them (a center, a radius) stays as it was: the release that is drawn
+        again is one about the same center.
+        """
+        placed = {
+            name
+            for each in self._needed(step, frozenset())
+            if isinstance(each.action, Mechanism)
+            for name in self.plan.rows_of(each).awaited.values()
+        }
+        return self._needed(step, placed)
+
+    def _needed(self, step: Step, kept: Collection[str]) -> list[Step]:
+        """A step and those that it depends on through its inputs, without the ones that are kept as they are."""
         needed, todo = set(), [step.name]
         while todo:
             name = todo.pop()
-            if name not in needed:
+            if name not in needed and (name == step.name or name not in kept):
                 needed.add(name)
                 action = self._steps[name].action
                 todo += references(action) if isinstance(action, PostProcessor) else ()

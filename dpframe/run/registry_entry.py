@@ -1,9 +1,10 @@
 """An entry for the public registry of differential-privacy deployments that OpenDP keeps, from a result.
 
-What the plan, the accountant and the ledger know is filled in. All else is marked ``TO BE FILLED IN``, for a person:
-who publishes it and why, where and when, and for which reasons parameters were chosen. Fields that may be left out and
-only take one of a few words are written as comments. Entries are YAML files, checked against a schema: `FIELDS` and
-`WORDS` are the facts of it that are needed here, as of version 3e9c812 of opendp/deployments-registry-data.
+What the plan, the accountant and the ledger know, which :mod:`dpframe.run.disclosure` gathers for reports as well, is
+filled in. All else is marked ``TO BE FILLED IN``, for a person: who publishes it and why, where and when, and for which
+reasons parameters were chosen. Fields that may be left out and only take one of a few words are written as comments.
+Entries are YAML files, checked against a schema: `FIELDS` and `WORDS` are the facts of it that are needed here, as of
+version 3e9c812 of opendp/deployments-registry-data.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dpframe.errors import PlanError
-from dpframe.rounding import format_down, format_given, format_up
+from dpframe.run.disclosure import Release, facts
 from dpframe.run.result import Charge, Result
-from dpframe.run.statement import Line, Statement
+from dpframe.run.statement import Statement
 from dpframe.spec.budget import ModelBudget
 
 OPEN = "TO BE FILLED IN"
@@ -62,7 +63,8 @@ def entry(result: Result) -> dict[str, Any]:
     """
     if not result.private:
         raise PlanError("this result was drawn from a fixed seed and is not private: there is nothing to register.")
-    stated, charge = result.statement, result.charge
+    stated = result.statement
+    known = {fact.key: fact.answer for fact in facts(Release(statement=stated, charge=result.charge))}
     return {
         "url_slug": "to_be_filled_in",
         "status": "Draft",
@@ -79,25 +81,25 @@ def entry(result: Result) -> dict[str, Any]:
                 "data_product_sector": None,
             },
             "dp_variant": _variant(stated),
-            "privacy_loss": _loss(stated, charge),
+            "privacy_loss": _loss(stated, known),
             "deployment_model": {
                 "model_name": "Central",
-                "model_name_details": "Whoever runs the plan sees the rows; noise is drawn there, after the charge.",
+                "model_name_details": f"{known['trust_model']}.",
                 "actors": f"Protected against {stated.against}. {OPEN}: who sees the rows, and why they are trusted.",
                 "release_type": None,
                 "release_type_details": OPEN,
                 "data_source_type": None,
                 "data_source_type_details": OPEN,
                 "access_type": "Non-interactive",
-                "access_type_details": "A plan is fixed and paid for as a whole before any data is read.",
+                "access_type_details": f"{known['query_model']}.",
             },
-            "accounting": {"post_processing": _derived(stated), "composition": _composition(stated, charge)},
+            "accounting": {"post_processing": _derived(stated), "composition": _composition(known, result.charge)},
             "implementation": {
                 "preprocessing_and_hyperparameter_tuning": (
-                    f"Rows: {stated.rows}. {OPEN}: where ranges, norms and the budget come from, and whether anything "
-                    "was looked at before."
+                    f"Rows: {known['bounds']}. {OPEN}: where ranges, norms and the budget come from, and whether "
+                    "anything was looked at before."
                 ),
-                "mechanisms": _mechanisms(result),
+                "mechanisms": _mechanisms(known, result.versions),
                 "justification": OPEN,
             },
             "administrative": {
@@ -124,19 +126,13 @@ def _variant(stated: Statement) -> dict[str, Any]:
     }
 
 
-def _loss(stated: Statement, charge: Charge | None) -> dict[str, Any]:
+def _loss(stated: Statement, known: Mapping[str, str]) -> dict[str, Any]:
     spent = stated.spent
-    details = f"Guarantee: {stated.strength}."
-    if charge is not None:
-        details += (
-            f" All runs of data set {charge.dataset!r} together: epsilon={format_up(charge.spent.epsilon)} of "
-            f"{format_given(charge.budget.epsilon)} at delta={format_given(charge.budget.delta)}."
-        )
     return {
         "privacy_unit": "Person",
-        "privacy_unit_details": f"{stated.protected}.",
+        "privacy_unit_details": f"{known['unit']}. Neighbors: {known['neighbors']}.",
         "privacy_parameters": {"epsilon": spent.epsilon, **({"delta": spent.delta} if spent.delta else {})},
-        "privacy_parameters_details": details,
+        "privacy_parameters_details": f"{known['definition']}: {known['parameters']}. {OPEN}: why these parameters.",
     }
 
 
@@ -145,26 +141,16 @@ def _derived(stated: Statement) -> str:
     return f"Computed from released values alone: {'; '.join(names)}." if names else "None."
 
 
-def _composition(stated: Statement, charge: Charge | None) -> str:
-    by = f" of {stated.computed_by}" if stated.computed_by else ""
-    first = f"The losses of all releases are composed by the accountant {stated.accountant}{by}."
-    if charge is None:
-        return f"{first} {OPEN}: other releases from these data; no ledger was kept."
-    left = f"at most epsilon={format_down(charge.remaining.epsilon)} is left"
-    return f"{first} A ledger counts all runs of the data set and refuses what is too much; {left}."
+def _composition(known: Mapping[str, str], charge: Charge | None) -> str:
+    other = f" {OPEN}: other releases from these data." if charge is None else ""
+    return f"Composed {known['accounting']}. {known['composition'].removesuffix('.')}.{other}"
 
 
-def _mechanisms(result: Result) -> str:
-    lines = "; ".join(_mechanism(line) for line in result.statement.lines if line.is_release)
-    versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
-    return (
-        f"{lines}. Arithmetic graded exact is exact from the rows to the noise. Timing is not protected. {versions}. "
-        f"{OPEN}: who may read the rows, and how they are stored."
-    )
-
-
-def _mechanism(line: Line) -> str:
-    return f"{line.name}: {line.action}, {', '.join(line.losses)}, arithmetic {line.numerics}"
+def _mechanisms(known: Mapping[str, str], versions: Mapping[str, str]) -> str:
+    software = ", ".join(f"{name} {version}" for name, version in versions.items())
+    parts = ("mechanisms", "arithmetic", "randomness", "side_channels")
+    said = ". ".join(known[part] for part in parts)
+    return f"{said}. {software}. {OPEN}: who may read the rows, and how they are stored."
 
 
 def as_yaml(content: Mapping[str, Any], indent: str = "") -> str:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from dpframe.plan.steps import Step
     from dpframe.run.statement import Line
 
+ELSEWHERE = "; the noise of "
+"""How the part about noise of other libraries begins, in `against`."""
+
 
 def protected(rows: Rows) -> str:
     """Who is protected and what about them, for a promise about rows."""
@@ -40,6 +43,16 @@ def against(plan: Plan) -> str:
     return f"anyone who sees every released value, {known}{_drawn_elsewhere(plan)}"
 
 
+def drawn_elsewhere(against: str) -> str:
+    """What a statement says about noise that other libraries draw; empty where there is none.
+
+    Args:
+        against: against whom its guarantee holds.
+    """
+    _, mark, words = against.partition(ELSEWHERE)
+    return mark + words
+
+
 def _drawn_elsewhere(plan: Plan) -> str:
     """Which noise is not drawn by dpframe; empty where all of it is."""
     steps: dict[str, list[str]] = {}
@@ -47,7 +60,7 @@ def _drawn_elsewhere(plan: Plan) -> str:
         if mechanism.drawn_by:
             steps.setdefault(mechanism.drawn_by, []).append(repr(step.name))
     return "".join(
-        f"; the noise of {', '.join(names)} is drawn inside {library}, by random numbers that dpframe does not check"
+        f"{ELSEWHERE}{', '.join(names)} is drawn inside {library}, by random numbers that dpframe does not check"
         for library, names in steps.items()
     )
 

@@ -43,6 +43,8 @@ def as_numbers(values: Any) -> Any:
     values = validators.as_tuple(values)
     if not isinstance(values, tuple):
         return values
+    if set(map(type, values)) == {float}:  # a large matrix is converted again and again
+        return tuple(each + 0.0 for each in values)
     return tuple(each + 0.0 if isinstance(each, float) else each for each in map(validators.as_float, values))
 
 
@@ -72,8 +74,11 @@ def check_parts(owner: Any) -> None:
 
 
 def _is_square(value: Any) -> bool:
+    low, high = LIMITS["linear"]
     return isinstance(value, tuple) and all(
-        isinstance(row, tuple) and len(row) == len(value) and all(_between(each, *LIMITS["linear"]) for each in row)
+        isinstance(row, tuple)
+        and len(row) == len(value)
+        and all(low <= each <= high if type(each) is float else _between(each, low, high) for each in row)
         for row in value
     )
 

@@ -40,7 +40,7 @@ def centered(
 
 
 def adaptive(*, neighbors: str = "add-remove", columns: Any = COLUMNS) -> dp.Plan:
-    """With few columns its noise is pure, with many Gaussian."""
+    """With Gaussian noise; with few columns there is no pilot, and the mean has a sum of its own."""
     return dp.covariance_plan(columns=columns, epsilon=1.0, delta=1e-6, neighbors=neighbors)
 
 

@@ -223,3 +223,23 @@ def test_matplotlib_is_loaded_for_figures_only() -> None:
 
 def test_the_repr_of_a_display_is_short() -> None:
     assert "<PointsDisplay of 'NOT PRIVATE: mean: a mean'>" == repr(run().plot("mean"))
+
+
+def test_names_are_no_formulas() -> None:
+    """And no control characters: they come from files of other people."""
+    names = ["cost ($", "price $)\x1b", "$\\frac{1}$"]
+    drawn = MatrixDisplay(title="$x", values=np.eye(3), rows=names, columns=names).plot()
+    drawn.figure_.canvas.draw()
+    labels = [label.get_text() for label in drawn.ax_.get_xticklabels()]
+    assert ["cost (\\$", "price \\$)\\x1b", "\\$\\frac{1}\\$"] == labels
+    PointsDisplay(title="", values=np.eye(3), names=names, own_scales=True).plot().figure_.canvas.draw()
+
+
+def test_cells_of_a_huge_matrix_are_gray() -> None:
+    values = np.diag(np.arange(200.0))
+    names = [f"name {number}" for number in range(200)]
+    drawn = MatrixDisplay(title="", values=values, rows=names, columns=names, told=values > 0.0).plot()
+    assert set() == hatched(drawn.ax_, "////")
+    assert ["gray: not told from zero"] == [text.get_text() for text in drawn.ax_.get_legend().get_texts()]
+    assert values.size - 199 == int(drawn.ax_.images[0].get_array().mask.sum())
+    assert [] == [label for label in drawn.ax_.get_xticklabels() if label.get_text().startswith("name")]

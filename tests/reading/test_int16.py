@@ -278,3 +278,29 @@ def test_narrow_rows_are_not_printed() -> None:
         chunk = one_chunk(mapper(rows, Scratch()))(table(rows, 3))
     assert isinstance(chunk, Int16Chunk)
     assert "<Int16Rows: private>" == repr(chunk.integer_rows)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("missing", [None, 0.5])
+def test_sums_and_counts_are_those_of_the_rows_one_by_one(compiled: bool, center: bool, missing: float | None) -> None:
+    """Also where rows are lost: with a cell that is not finite and has no public value, or of an unknown level."""
+    more = (dp.Column("y", -1.0, 1.0, missing=missing), dp.Category("c", [0, 1, 2]))
+    rows = promise(*more, center=center)
+    cells = table(rows, 3 * PAIRS + 5)
+    values = reference_map(rows, cells)
+    contributing = np.isfinite(values).all(axis=1)
+    assert 0 < contributing.sum() < len(values)
+    with compiler(compiled):
+        found = accumulate([cells], [dp.RowSum()], rows)[dp.RowSum()]["sum"]
+        assert isinstance(one_chunk(mapper(rows, Scratch()))(cells), Int16Chunk) is compiled
+    integers = reference_integers(values, rows.length).astype(np.int64)
+    assert [*integers.sum(axis=0).tolist(), dp.RowSum.constant * int(contributing.sum())] == found.tolist()
+
+
+def test_finite_sums_mean_finite_rows_and_no_others_are_left_out() -> None:
+    """Infinities that cancel, and finite cells whose sum overflows."""
+    rows = dp.Rows(norm=1.0, neighbors="replace", dim=2)
+    for cells, counted in (([[math.inf, -math.inf], [1.0, 2.0]], 1), ([[1e308, 1e308], [1e308, 1e308]], 2)):
+        chunk = dp.Chunk(rows, np.array(cells))
+        assert (counted, counted) == (chunk.count(), len(chunk.finite()))

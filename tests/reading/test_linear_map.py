@@ -108,7 +108,7 @@ ENTRIES = st.one_of(st.sampled_from([0.0, 1.0, -1.0, 1e6, 1e-6]), st.floats(-10,
     contributions=st.sampled_from([1, 2]),
     center=st.booleans(),
 )
-def test_neighbors_never_move_a_moment_more_than_declared(
+def test_neighbors_never_move_a_moment_or_a_sum_more_than_declared(
     rows_of_cells: list[tuple[float, float, float]],
     about: tuple[float, ...],
     linear: tuple[tuple[float, ...], ...],
@@ -126,9 +126,10 @@ def test_neighbors_never_move_a_moment_more_than_declared(
     other = one[contributions:]
     if relation == "replace":
         other = np.concatenate([table[-contributions:], other])
-    first, second = (accumulate([each], [dp.Moment()], rows)[dp.Moment()]["moment"] for each in (one, other))
-    moved = sum(int(entry) ** 2 for entry in (first - second).ravel())
-    assert moved <= dp.Moment().sensitivity(rows)["moment"].l2_squared
+    first, second = (accumulate([each], [dp.Moment(), dp.PlacedSum()], rows) for each in (one, other))
+    for statistic, name in ((dp.Moment(), "moment"), (dp.PlacedSum(), "sum")):
+        moved = sum(int(entry) ** 2 for entry in (first[statistic][name] - second[statistic][name]).ravel())
+        assert moved <= statistic.sensitivity(rows)[name].l2_squared
 
 
 def test_the_bound_is_reached() -> None:

@@ -130,7 +130,7 @@ SCALES = st.one_of(st.sampled_from([1e-6, 1.0, 1e6]), st.floats(1e-3, 1e3))
     contributions=st.sampled_from([1, 2]),
     center=st.booleans(),
 )
-def test_neighbors_never_move_a_moment_more_than_declared(
+def test_neighbors_never_move_a_moment_or_a_sum_more_than_declared(
     cells: list[tuple[float, float, str]],
     about: tuple[float, ...] | None,
     scale: tuple[float, ...] | None,
@@ -154,16 +154,18 @@ def test_neighbors_never_move_a_moment_more_than_declared(
     other = cells[contributions:] if relation == "replace" else one[contributions:]
     if relation == "replace":
         other = [*cells[-contributions:], *one[contributions:]]
-    first, second = (_moment(rows, each) for each in (one, other))
-    moved = sum(int(entry) ** 2 for entry in (first - second).ravel())
-    assert moved <= dp.Moment().sensitivity(rows)["moment"].l2_squared
+    first, second = (_totals(rows, each) for each in (one, other))
+    for statistic, name in ((dp.Moment(), "moment"), (dp.PlacedSum(), "sum")):
+        moved, declared = (first[statistic][name] - second[statistic][name]).ravel(), statistic.sensitivity(rows)[name]
+        assert sum(int(entry) ** 2 for entry in moved) <= declared.l2_squared
+        assert declared.l1 is None or sum(abs(int(entry)) for entry in moved) <= declared.l1
 
 
-def _moment(rows: dp.Rows, cells: list[tuple[float, float, str]]) -> NDArray[np.int64]:
+def _totals(rows: dp.Rows, cells: list[tuple[float, float, str]]) -> Any:
     table = {name: np.array([row[i] for row in cells]) for i, name in enumerate(("a", "b", "s"))}
     if not cells:
         table = {"a": np.zeros(0), "b": np.zeros(0), "s": np.zeros(0, dtype="<U1")}
-    return accumulate([table], [dp.Moment()], rows)[dp.Moment()]["moment"]
+    return accumulate([table], [dp.Moment(), dp.PlacedSum()], rows)
 
 
 @pytest.mark.parametrize(

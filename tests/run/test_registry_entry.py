@@ -81,13 +81,13 @@ def test_what_is_known_is_said(tmp_path: Path) -> None:
     assert ["Approximate DP", "Pure DP", "Approximate DP", "Custom"] == names
     deployment = yaml.safe_load(released().to_registry())["deployment"]
     assert "up to 2 rows: what their rows say" in deployment["privacy_loss"]["privacy_unit_details"]
-    assert "moment: gaussian, Gaussian mu=" in deployment["implementation"]["mechanisms"]
+    assert "moment: gaussian (diagonal " in deployment["implementation"]["mechanisms"]
     assert "top (top-subspace of moment)" in deployment["accounting"]["post_processing"]
-    assert "no ledger was kept" in deployment["accounting"]["composition"]
+    assert "it has no ledger" in deployment["accounting"]["composition"]
     assert "how many rows there are" in deployment["dp_variant"]["unprotected_quantities"]
     (tmp_path / "other").mkdir()
     noted = yaml.safe_load(charged(tmp_path / "other").to_registry())["deployment"]
-    assert "All runs of data set 'clinic' together" in noted["privacy_loss"]["privacy_parameters_details"]
+    assert "over all runs of data set 'clinic'" in noted["accounting"]["composition"]
     assert OPEN not in noted["accounting"]["composition"]
 
 

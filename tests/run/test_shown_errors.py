@@ -53,8 +53,9 @@ def bare(text: str, result: dp.Result) -> Iterator[str]:
 
 
 def plain(html: str) -> str:
-    """The text of HTML, with a space for each tag."""
-    return unescape(re.sub(r"<[^>]*>", " ", html.rsplit("</style>", maxsplit=1)[-1]))
+    """The text of HTML, with a space for each tag, without pictures."""
+    shown = re.sub(r"<(script|style|svg)\b.*?</\1>", " ", html, flags=re.DOTALL)
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", shown)).split())
 
 
 @pytest.mark.parametrize("name", plans())
@@ -66,6 +67,8 @@ def test_no_value_is_shown_without_its_error(name: str, tmp_path: Path) -> None:
     loaded = dp.Result.load(tmp_path / "out" / "result.json")
     for text in (report, str(loaded), plain(result._repr_html_()), plain(loaded._repr_html_())):
         assert [] == list(bare(text, result))
+    errors = sum(expected(result, step)[0] for step in result)
+    assert errors == len(WITH_ERROR.findall(plain(result.to_html())))  # the page has headings of its own
     for step in result:
         found = result.known_interval(step)
         with open(tmp_path / "out" / "tables" / f"{step}.csv", encoding="utf-8", newline="") as file:

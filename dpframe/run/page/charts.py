@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpframe.intervals.interval import Interval
 from dpframe.run.page.svg import Markup, cut, drawing, element
-from dpframe.run.value_text import NOT_TOLD, UNKNOWN, with_error
+from dpframe.run.value_text import NOT_TOLD, UNKNOWN, with_interval
 
 FloatArray = NDArray[np.float64]
 
@@ -76,7 +76,7 @@ class Bars:
             return f"{value:.4g}"
         if not self.known[place]:
             return UNKNOWN
-        return with_error(value, float(max(self.high[place] - value, value - self.low[place])))
+        return with_interval(value, float(self.low[place]), float(self.high[place]))
 
 
 def budget_bar(shares: Iterable[tuple[str, float]], label: str) -> Markup:
@@ -177,14 +177,14 @@ def heat_map(labels: Sequence[str], bars: Bars, label: str, tints: FloatArray | 
     numbers = count <= MOST_NUMBERS and tints is None
     cell_width, cell_height = (62.0, 46.0) if numbers else (26.0, 22.0)
     tints = bars.values if tints is None else tints
-    left, top = _margin(labels), 84.0
+    left, top, slant = _margin(labels), 84.0 if numbers else 112.0, 35 if numbers else 60
     parts = []
     for place, name in enumerate(labels):
         middle, short = (place + 0.5), cut(name, LONGEST_LABEL)
         full = element("title", name)
         parts.append(element("text", short, full, x=left - 10, y=top + cell_height * middle + 4, text_anchor="end"))
         x = left + cell_width * middle
-        parts.append(element("text", short, full, transform=f"translate({x:.1f} {top - 10:.0f}) rotate(-35)"))
+        parts.append(element("text", short, full, transform=f"translate({x:.1f} {top - 10:.0f}) rotate(-{slant})"))
     for row in range(count):
         for column in range(count):
             x, y = left + cell_width * column, top + cell_height * row
@@ -208,12 +208,12 @@ def _cell(
     if not told or tint < 0.0:
         parts.append(element("rect", **size, class_="dotted" if not told else "hatched"))
     if numbers:
-        middle, (first, _, error) = x + width / 2, bars.text(place).partition(" ± ")
+        middle, (first, _, error) = x + width / 2, bars.text(place).partition(" ")
         style, lift = ("number" if told else "number faint"), (-2.0 if error else 4.0)
         parts.append(element("text", _sign(told, first), x=middle, y=y + height / 2 + lift, class_=style))
         if error:
             below = "error" if told else "error faint"
-            parts.append(element("text", f"± {error}", x=middle, y=y + height / 2 + 13, class_=below))
+            parts.append(element("text", error, x=middle, y=y + height / 2 + 13, class_=below))
     return parts
 
 

@@ -9,13 +9,15 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from dpframe.run.page.svg import Markup, shown
+from dpframe.run.page.svg import Markup, escaped, shown
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
 POLICY = "default-src 'none'; style-src {style}; script-src {script}; base-uri 'none'; form-action 'none'"
 """What a browser may do for the page: apply its own style and run its own script, and nothing else."""
+
+LONG_NAME = 18  # characters
 
 
 def document(**content: Any) -> str:
@@ -52,7 +54,17 @@ def _template() -> Template:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_visible
     )
+    environment.filters["name"] = name
     return environment.from_string(_file("page.html"))
+
+
+def name(text: str) -> Markup:
+    """A name; a long one may be broken into lines where its words end.
+
+    >>> name("hours<week"), name("hours_of_work_per_week")
+    ('hours&lt;week', 'hours_<wbr>of_<wbr>work_<wbr>per_<wbr>week')
+    """
+    return Markup(escaped(text).replace("_", "_<wbr>")) if len(text) > LONG_NAME else escaped(text)
 
 
 def _visible(value: Any) -> Any:

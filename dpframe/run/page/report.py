@@ -147,9 +147,11 @@ def _lead(release: Release) -> tuple[str, str]:
     factor = format_up(math.exp(epsilon)) if epsilon < LARGEST_EXPONENT else f"e^{format_given(epsilon)}"
     other = "as without them" if statement.neighbors == "add-remove" else "as with any others in their place"
     apart = f", apart from a probability of at most {format_given(delta)}" if delta else ""
+    exact = all(line.numerics != "floating" for line in statement.lines if line.is_release)
+    none = "No outcome of this release" if exact else "In exact arithmetic, no outcome of this release"
     return protected, (
-        f"No outcome of this release is more than {factor} times (e to the power ε) as likely with that person's rows "
-        f"{other}, nor the other way around{apart}."
+        f"{none} is more than {factor} times (e to the power ε) as likely with that person's rows {other}, nor the "
+        f"other way around{apart}."
     )
 
 

@@ -9,16 +9,15 @@ import attrs
 import numpy as np
 
 from dpframe.display.grid import LINES
+from dpframe.display.tables import sentence
 from dpframe.intervals.interval import Interval
 from dpframe.kinds import ComplexSubspace, Covariance, Loadings, Spectrum
 from dpframe.lattice import FloatArray
-from dpframe.run.error_bars import LARGEST
 from dpframe.run.labeled import directions
 from dpframe.run.page import charts
 from dpframe.run.page.charts import Bars
 from dpframe.run.page.svg import Markup
-from dpframe.run.value_text import grid, number
-from dpframe.run.value_text import remarks as said
+from dpframe.run.value_text import grid, number, remarks
 
 if TYPE_CHECKING:
     from dpframe.run.result import Record, Result
@@ -83,15 +82,15 @@ def section(result: Result, name: str) -> Section:
     """
     from dpframe.run.render import call
 
-    record, interval = result.record(name), _interval(result, name)
+    record, interval = result.record(name), result.shown_interval(name)
     value = record.value
     shape = " × ".join(map(str, value.array.shape)) or "one number"
     found = Section(
         name=name, kind=f"{record.line.kind}, {shape}", how=call(record.line), has_error=interval is not None
     )
-    remarks = []
+    words = []
     if not value.array.size:
-        remarks.append("It is empty.")
+        words.append("It is empty.")
     elif value.array.ndim:
         table = grid(value, interval, name, LINES)
         rows = tuple(
@@ -101,28 +100,19 @@ def section(result: Result, name: str) -> Section:
         found = attrs.evolve(found, columns=tuple(table.columns or ()), rows=rows)
         if (len(table.cells), len(table.cells[0])) != table.shape:
             size, whole = " × ".join(map(str, (len(rows), len(table.cells[0])))), " × ".join(map(str, table.shape))
-            remarks.append(f"The first {size} of {whole} numbers; all of them are in the files beside this page.")
+            words.append(f"The first {size} of {whole} numbers; all of them are in the files beside this page.")
     else:
         found = attrs.evolve(found, number=number(value, interval))
     if value.array.size:
-        remarks += [sentence(words) for words in said(interval, result.why_no_interval(name))]
+        words += map(_sentence, remarks(interval, result.why_no_interval(name)))
     if choice := result.choices.get(name):
-        remarks.append(choice)
+        words.append(choice)
     correlated = any(each.line.action == CORRELATION for each in result.records.values())
-    return attrs.evolve(found, remarks=tuple(remarks), figures=tuple(_figures(record, interval, correlated=correlated)))
+    return attrs.evolve(found, remarks=tuple(words), figures=tuple(_figures(record, interval, correlated=correlated)))
 
 
-def sentence(words: str) -> str:
-    """Words with a capital letter and a full stop."""
-    return f"{words[:1].upper()}{words[1:].rstrip('.')}."
-
-
-def _interval(result: Result, name: str) -> Interval | None:
-    """The interval of a value; a value is shown without it rather than not at all."""
-    with suppress(Exception):
-        if result.record(name).value.array.size <= LARGEST:
-            return result.known_interval(name)
-    return None
+def _sentence(words: str) -> str:
+    return sentence(words.removesuffix("."))
 
 
 def _figures(record: Record, interval: Interval | None, *, correlated: bool) -> list[Figure]:

@@ -19,7 +19,7 @@ import attrs
 import numpy as np
 
 import dpframe.plugin as dp
-from dpframe_adaptive.estimate import FromReleases
+from dpframe_adaptive.found import FromReleases
 
 POWERS = (0.0, 0.125)
 """Values of p that are compared for components: more would gain little, and scale down rows for weak directions."""
@@ -45,6 +45,7 @@ class Preconditioner(FromReleases):
         scale: the scales that the rows of the pilot were divided by, if any.
         linear: the linear map that they were multiplied by, if any.
         pilot: an earlier moment of rows about the center, that counts as well, if any.
+        offset: the released sum of the rows of the pilot, if any.
         power: p, from 0 to 1/2; None for the one with the smallest error of components, as forecast from the pilot.
         components: the numbers of leading directions that the forecast is an average over.
         gain: the level of the moment to come, in units of that of the pilot.

@@ -9,7 +9,7 @@ import attrs
 
 import dpframe.plugin as dp
 from dpframe_adaptive.place import SMALLEST_SCALE
-from dpframe_adaptive.shares import POINTS, Form, Pilot, Shares, divided, sum_noise, whole
+from dpframe_adaptive.shares import POINTS, Form, Pilot, Shares, divided, mean_error, sum_noise, typical_gain, whole
 
 GOALS = ("covariance", "components", "correlation", "regression")
 SCALED = ("correlation", "regression")  # columns matter relative to their own variance
@@ -42,7 +42,8 @@ class Adaptive(dp.Recipe):
     rows about it, scaled down to that radius. A pilot moment comes before: it gives a linear map that takes noise where
     it does least harm for covariance and components, and scales, by which columns are divided, for correlations and
     regression. Without a linear map, where the box of the ranges is hardly longer than the radius, the moment is that
-    of the box. Count, mean and covariance are computed from all of it. The covariance is corrected for the noise, which
+    of the box. With few columns a sum about the center is released beside it, so that means are known as well as
+    deviations. Count, mean and covariance are computed from all of it. The covariance is corrected for the noise, which
     is known; for regression it is left as it is, in the scaled coordinates, since `regression` takes the noise into
     account.
 
@@ -93,40 +94,57 @@ class Adaptive(dp.Recipe):
         dim = rows.known_dim
         if self.k is not None and self.k > dim:
             raise dp.PlanError(f"k={self.k} is more than the {dim} coordinates of the rows.")
-        shares = self._shares(rows, budget, accountant)
+        pilot, shares = self._divided(rows, budget, accountant)
         return Rounds(
             goal=self.goal,
             k=self.k,
-            pilot=self._pilot(dim),
+            pilot=pilot,
             shares=shares,
             unit=sum_noise(shares.form, rows),
             columns=rows.widths,
         )
 
-    def _shares(self, rows: dp.Rows, budget: dp.Budget, accountant: str) -> Shares:
-        """The shares of the form with less noise, as the accountant of the plan counts."""
+    def _divided(self, rows: dp.Rows, budget: dp.Budget, accountant: str) -> tuple[Pilot, Shares]:
+        """What a pilot gives, and the shares: of the form, with or without a pilot, with the least error to expect.
+
+        Where means matter as well, it is the geometric mean of the errors of both that counts.
+        """
+        dim, means = rows.known_dim, self.goal == "covariance"
         forms: tuple[Form, ...] = ("pure",) if budget.delta == 0.0 else ("gaussian", "pure")
         candidates = [
-            divided(
-                form,
-                dim=rows.known_dim,
-                neighbors=str(rows.neighbors),
-                pilot=self._pilot(rows.known_dim),
-                clipped=CLIPPED[self.goal],
-                certain=CERTAIN[self.goal],
+            (
+                pilot,
+                divided(
+                    form,
+                    dim=dim,
+                    neighbors=str(rows.neighbors),
+                    pilot=pilot,
+                    clipped=CLIPPED[self.goal],
+                    certain=CERTAIN[self.goal],
+                    mean=means,
+                ),
             )
             for form in forms
+            for pilot in self._pilots(dim)
         ]
-        return min(candidates, key=lambda each: each.noise / whole(each, budget, accountant))
 
-    def _pilot(self, dim: int) -> Pilot:
-        """What a pilot gives; None without one.
+        def error(candidate: tuple[Pilot, Shares]) -> float:
+            pilot, shares = candidate
+            gain = typical_gain(dim) if pilot == "linear" else 1.0
+            uneven = mean_error(dim) if means and shares.offset is None else 1.0
+            by_map = gain if means else math.sqrt(gain)  # half the power, for components
+            return shares.cost * math.sqrt(uneven) / (by_map * whole(shares, budget, accountant))
+
+        return min(candidates, key=error)
+
+    def _pilots(self, dim: int) -> tuple[Pilot, ...]:
+        """What a pilot may give; None without one.
 
         For one direction the noise is best nearly the same everywhere, and a pilot would be in vain.
         """
         if self.goal in SCALED:
-            return "scale"
-        return None if dim > WIDEST or (self.goal, self.k) == ("components", 1) else "linear"
+            return ("scale",)
+        return (None,) if dim > WIDEST or (self.goal, self.k) == ("components", 1) else (None, "linear")
 
     def steps(self, name: str, weight: float) -> list[dp.Step]:
         raise dp.PlanError("'adaptive' divides the budget of a plan; put the step into a dp.Plan.")
@@ -192,6 +210,9 @@ class Rounds(dp.Recipe):
             found |= {"about": about}
         rows = {**place, "norm": dp.ref(norm), "center": True}
         goal = self.goal if self.goal in SCALED else "covariance"
+        if self.shares.offset is not None:
+            found |= {"offset": f"{name}.offset"}
+            steps.append(dp.release(f"{name}.offset", sums, placed=True, weight=weight * self.shares.offset, rows=rows))
         steps += [
             dp.release(f"{name}.moment", moments, weight=weight * self.shares.moment, rows=rows),
             dp.derive(f"{name}.count", "adaptive-count", **found),

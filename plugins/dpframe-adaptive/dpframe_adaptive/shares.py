@@ -31,6 +31,9 @@ SCALES, LINEAR = {"gaussian": 0.15, "pure": 0.15}, {"gaussian": 0.3, "pure": 0.2
 """The share of a pilot in what is left for moments, of mu² or of a pure epsilon: of one that gives scales, and of one
 that gives a linear map, whose precision adds to that of the moment."""
 
+CONSTANT = 1 / 16
+"""The squared constant coordinate of rows about a center, in units of the squared radius, for up to 255 coordinates."""
+
 POINTS = 200
 """Candidates for a radius."""
 
@@ -54,6 +57,7 @@ class Shares:
         radius: the level of each radius.
         pilot: the level of the pilot moment; None without one.
         moment: the level of the moment.
+        offset: the level of a sum about the center, for the mean alone; None without one.
         noise: A, for a whole budget of 1, of all that counts: the moment, and the pilot of a linear map.
         beyond: how many rows a radius leaves beyond it, for a whole budget of 1.
     """
@@ -63,8 +67,14 @@ class Shares:
     radius: float
     pilot: float | None
     moment: float
+    offset: float | None
     noise: float
     beyond: float
+
+    @property
+    def cost(self) -> float:
+        """The error to expect, in units of the squared radius: the noise, and what the rows beyond the radius cost."""
+        return self.noise + PER_ROW * self.beyond
 
     def loss(self, level: float) -> dp.PrivacyLoss:
         """The loss of a sum or a moment at this level."""
@@ -74,12 +84,21 @@ class Shares:
     def losses(self) -> list[dp.PrivacyLoss]:
         """The losses of all releases, for a whole of 1."""
         radii = [dp.losses.BoundedRange(epsilon=self.radius)] * (1 if self.pilot is None else 2)
-        pilot = [] if self.pilot is None else [self.loss(self.pilot)]
-        return [self.loss(self.center), *radii, *pilot, self.loss(self.moment)]
+        others = [self.loss(level) for level in (self.pilot, self.offset) if level is not None]
+        return [self.loss(self.center), *radii, *others, self.loss(self.moment)]
 
 
 @lru_cache(maxsize=256)
-def divided(form: Form, *, dim: int, neighbors: str, pilot: Pilot, clipped: float, certain: float = 2.0) -> Shares:
+def divided(
+    form: Form,
+    *,
+    dim: int,
+    neighbors: str,
+    pilot: Pilot,
+    clipped: float,
+    certain: float = 2.0,
+    mean: bool = False,
+) -> Shares:
     """The shares of an adaptive release.
 
     Args:
@@ -89,13 +108,57 @@ def divided(form: Form, *, dim: int, neighbors: str, pilot: Pilot, clipped: floa
         pilot: what a pilot gives; None without one. With it, a second radius is released.
         clipped: how many rows to leave beyond the radius, in units of A.
         certain: the logarithm of the odds against a radius beyond all rows.
+        mean: whether the mean matters as well, see `mean_share`.
     """
-    found = (_divided(form, float(x), dim, neighbors, gives=pilot, clipped=clipped, certain=certain) for x in LEVELS)
-    return min((each for each in found if each is not None), key=lambda each: each.noise + PER_ROW * each.beyond)
+    share = mean_share(dim) if mean and form == "gaussian" else 0.0
+    found = (
+        _divided(form, float(x), dim, neighbors, gives=pilot, clipped=clipped, certain=certain, mean=share)
+        for x in LEVELS
+    )
+    return min((each for each in found if each is not None), key=lambda each: each.cost)
+
+
+def mean_share(dim: int) -> float:
+    """The share of a sum about the center in what is left for moments and for it, of mu²: it gives the mean.
+
+    Both are known equally well (`mean_error`) for s² = 2m²(1/d − γ²)/(1 + γ²), m being the level of the moment and s
+    that of the sum, which gives the mean with an error of √(1 + γ²)r/s. From 16 columns on there is none. A pure level
+    would have to be divided itself, not its square, and a sum that gets little of it says nothing.
+    """
+    relative = max(2 * (1 / dim - CONSTANT) / (1 + CONSTANT), 0.0)
+    return relative / (1 + relative)
+
+
+def mean_error(dim: int) -> float:
+    """The error of a mean that comes from the moment alone, in units of that of a standard deviation; at least 1.
+
+    A moment at level m gives the standard deviation σ of a column with an error of (1 + γ²)r²/(2σm), and with a
+    constant coordinate of γr the mean with (1 + γ²)r/(√2γm). In d columns alike the radius has about r² = 2dσ², twice
+    the mean square: the ratio is 1/(γ√d).
+    """
+    return max(1 / math.sqrt(CONSTANT * dim), 1.0)
+
+
+def typical_gain(dim: int) -> float:
+    """How many times smaller a linear map makes the error of a covariance, if the i-th variance is 1/i of the first.
+
+    It is d Σ λ / (Σ √λ)², see `dpframe_adaptive.preconditioner`. Few columns gain little, and a pilot and a second
+    radius take their share of the budget: a large one of a pure budget, where levels add up and not their squares.
+    """
+    variances = 1 / np.arange(1, dim + 1)
+    return float(dim * variances.sum() / np.sqrt(variances).sum() ** 2)
 
 
 def _divided(
-    form: Form, radius: float, dim: int, neighbors: str, *, gives: Pilot, clipped: float, certain: float
+    form: Form,
+    radius: float,
+    dim: int,
+    neighbors: str,
+    *,
+    gives: Pilot,
+    clipped: float,
+    certain: float,
+    mean: float,
 ) -> Shares | None:
     """The shares for one level of the radius; None where it leaves nothing."""
     radii = 1 if gives is None else 2
@@ -103,6 +166,7 @@ def _divided(
     if left <= 0.0:
         return None
     center, rest = CENTER[form] * left, (1 - CENTER[form]) * left
+    offset, rest = math.sqrt(mean * rest) if mean else None, (1 - mean) * rest
     share = 0.0 if gives is None else (LINEAR if gives == "linear" else SCALES)[form]
     pilot, moment = share * rest if share else None, (1 - share) * rest
     if form == "gaussian":
@@ -115,6 +179,7 @@ def _divided(
         radius=radius,
         pilot=pilot,
         moment=moment,
+        offset=offset,
         noise=noise,
         beyond=max(clipped * noise, uncertain),
     )

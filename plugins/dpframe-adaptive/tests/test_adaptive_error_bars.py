@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -68,3 +70,20 @@ def test_the_sampling_error_of_a_population_is_known() -> None:
     for name in ("covariance", "covariance.mean", "mean_in_units"):
         ours, theirs = result.interval(name), result.interval(name, sampling="normal")
         assert (theirs.high - theirs.low > ours.high - ours.low).all()
+
+
+@pytest.mark.parametrize("parameters", [{}, {"goal": "correlation"}, {"goal": "components", "k": 1}])
+def test_what_has_no_law_is_redrawn_about_the_same_center_and_radius(parameters: dict[str, Any]) -> None:
+    """A post-processor without a law of its own; the law of the covariance itself says how wide its bars are."""
+    steps = [dp.release("cov", "adaptive", **parameters), dp.derive("same", "psd", of="cov")]
+    columns = [dp.Column(name, *ends) for name, ends in COLUMNS.items()]
+    plan = dp.Plan(
+        rows=dp.Rows(columns=columns, neighbors="add-remove"), budget=dp.Budget(epsilon=4.0, delta=1e-6), steps=steps
+    )
+    result = plan.run(rows(), insecure_seed=2)
+    bars: Any = result._error_bars
+    redrawn = bars._from_redrawn(bars._steps["same"], np.inf)
+    assert redrawn is not None
+    ratios = redrawn.standard_error() / result.standard_error("cov")
+    assert (ratios > 0.5).all()
+    assert (ratios < 2.0).all()

@@ -134,6 +134,24 @@ def test_all_estimates_of_the_mean_count() -> None:
     assert together < 0.95 * min(others)
 
 
+def test_a_sum_about_the_center_counts() -> None:
+    """With half the noise of the other sum; without noise, it changes nothing."""
+    placed = np.column_stack([(ROWS - with_pilot()["about"].array) @ LINEAR, np.full(len(ROWS), CONSTANT)])
+    exact = with_pilot() | {"offset": dp.AugmentedSum(placed.sum(axis=0), constant=CONSTANT)}
+    np.testing.assert_allclose(AdaptiveMean(**exact).apply().array, ROWS.mean(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(AdaptiveCount(**exact).apply().array, 400.0, rtol=1e-12)
+    errors, random = {"with": 0.0, "without": 0.0}, np.random.default_rng(9)
+    for seed in range(60):
+        without = with_pilot(5.0, seed)
+        about = without["about"].array
+        placed = np.column_stack([(ROWS - about) @ LINEAR, np.full(len(ROWS), CONSTANT)])
+        noisy = placed.sum(axis=0) + random.standard_normal(4) * 2.0
+        offset = {"offset": dp.AugmentedSum(noisy, constant=CONSTANT), "offset_noise": {"each": 2.0}}
+        for name, parts in (("without", without), ("with", without | offset)):
+            errors[name] += float(np.linalg.norm(AdaptiveMean(**parts).apply().array - ROWS.mean(axis=0))) ** 2
+    assert errors["with"] < 0.6 * errors["without"]
+
+
 def test_both_moments_count() -> None:
     """A pilot with half the noise of the moment: together they are closer to the truth than each of them."""
     truth, errors = np.cov(ROWS.T, bias=True), {"both": 0.0, "moment": 0.0, "pilot": 0.0}

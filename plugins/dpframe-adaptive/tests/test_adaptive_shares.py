@@ -7,7 +7,7 @@ import math
 import pytest
 
 import dpframe.plugin as dp
-from dpframe_adaptive.shares import Form, Pilot, divided, whole
+from dpframe_adaptive.shares import Form, Pilot, divided, mean_error, whole
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
@@ -21,6 +21,25 @@ def test_all_shares_add_up_to_the_whole(dim: int, pilot: Pilot, neighbors: str) 
     pure = divided("pure", dim=dim, neighbors=neighbors, pilot=pilot, clipped=3.0)
     assert pure.center + (pure.pilot or 0.0) + pure.moment + radii * pure.radius == pytest.approx(1.0)
     assert gaussian.pilot is None is pure.pilot if pilot is None else gaussian.pilot and pure.pilot
+
+
+@pytest.mark.parametrize("dim", [2, 5, 12])
+def test_with_its_own_share_the_mean_is_known_as_well_as_the_deviation(dim: int) -> None:
+    """In columns of deviation 1 with r² = 2d: the errors of both, from the noise of a moment and a sum."""
+    shares = divided("gaussian", dim=dim, neighbors="add-remove", pilot=None, clipped=3.0, mean=True)
+    assert shares.offset is not None
+    assert shares.center**2 + shares.offset**2 + shares.moment**2 + shares.radius**2 / 4 == pytest.approx(1.0)
+    radius, constant = math.sqrt(2 * dim), math.sqrt(2 * dim) / 4
+    entry = (radius**2 + constant**2) / shares.moment  # on the diagonal
+    by_moment = (entry / math.sqrt(2) / constant) ** -2
+    by_sum = (math.hypot(radius, constant) / shares.offset) ** -2
+    assert 1 / math.sqrt(by_moment + by_sum) == pytest.approx(entry / 2)
+    assert 1 / math.sqrt(by_moment) == pytest.approx(mean_error(dim) * entry / 2)
+
+
+def test_only_few_columns_and_squares_of_levels_leave_a_share_for_the_mean() -> None:
+    assert divided("gaussian", dim=16, neighbors="replace", pilot=None, clipped=3.0, mean=True).offset is None
+    assert divided("pure", dim=3, neighbors="replace", pilot=None, clipped=3.0, mean=True).offset is None
 
 
 @pytest.mark.parametrize("form", ["gaussian", "pure"])

@@ -6,6 +6,7 @@ import dpframe.plugin as dp
 from dpframe_gaussian.folds import GaussianFolds
 from dpframe_gaussian.mechanism import SymmetricGaussian, classical_level
 from dpframe_gaussian.motion import DysonPaths
+from dpframe_gaussian.one_gap import OneGap
 from dpframe_gaussian.oracles import Dyson, FirstOrder, PrintedRates
 from dpframe_gaussian.sum import GaussianSum
 
@@ -20,8 +21,8 @@ def dpframe_mechanisms() -> list[type[dp.Mechanism]]:
 
 @dp.hookimpl
 def dpframe_bound_oracles() -> list[type[dp.BoundOracle]]:
-    """The oracles ``first-order``, ``dyson`` and ``printed-rates``."""
-    return [FirstOrder, Dyson, PrintedRates]
+    """The oracles ``first-order``, ``dyson``, ``one-gap`` and ``printed-rates``."""
+    return [FirstOrder, Dyson, OneGap, PrintedRates]
 
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "FirstOrder",
     "GaussianFolds",
     "GaussianSum",
+    "OneGap",
     "PrintedRates",
     "SymmetricGaussian",
     "classical_level",

@@ -6,7 +6,7 @@ smallest, is at most some width below the smallest relevant gap. By Itô's formu
 E‖·‖² ≤ s²·squares plus a drift of norm at most s²·drift (:class:`~dpframe_gaussian.target.Sensitivity`). The spread
 exceeds the width at some time with probability at most p. Every width gives a bound, and the smallest bound is used.
 
-This is Theorem 2.2 of Mangoubi and Vishnoi 2022 with constants, for isotropic noise. Its proof is in
+This is [Re-Analyze Gauss: Theorem 2.2] with constants, for isotropic noise. Its proof is in
 docs/explanation/gaussian-error.md.
 """
 
@@ -69,7 +69,10 @@ def mean(proved: list[Stay]) -> float:
 
 
 def markov(root_mean_square: float, beta: float) -> float:
-    """A bound that the error exceeds with probability at most β, by Markov's inequality for its square (Appendix E)."""
+    """A bound that the error exceeds with probability at most β, by Markov's inequality for its square.
+
+    [Re-Analyze Gauss: Appendix E]
+    """
     return root_mean_square / math.sqrt(beta)
 
 

@@ -35,7 +35,7 @@ def davis_kahan(target: Target, noise: Noise) -> float:
     """√E‖Ĥ − H‖² ≤ Σ_i (λ_i − λ_{i+1}) √(2m_i) min(1, z/(σ_i − σ_{i+1})), m_i = min(i, d − i), z² = s²(8d + 2).
 
     The projector on the i leading eigenvectors moves by at most √(2m_i) z/(σ_i − σ_{i+1}) where z is the spread of the
-    noise, and H is a sum of projectors (compare Mangoubi and Vishnoi 2022, equations 37 to 42).
+    noise, and H is a sum of projectors [Re-Analyze Gauss: (37), (42)].
     """
     kept = _kept(target, noise.spectral(target.dim), noise.frobenius(target.dim))
     return min(_telescoped(target, noise.spread(target.dim)) + kept, largest(target, noise))

@@ -43,7 +43,8 @@ class SymmetricGaussian(dp.Mechanism):
     References:
         Dwork, Talwar, Thakurta and Zhang, "Analyze Gauss", STOC 2014.
         Dong, Roth and Su, "Gaussian differential privacy", JRSS B 2022, Theorem 2.7.
-        Mangoubi and Vishnoi, "Re-Analyze Gauss", NeurIPS 2022.
+        Mangoubi and Vishnoi, "Re-Analyze Gauss", NeurIPS 2022 [Re-Analyze Gauss: Theorem 2.2]
+        [Slides of Re-Analyze Gauss: Algorithm].
 
     >>> SymmetricGaussian().loss(dp.Rows(norm=1.0, neighbors="replace"), level=0.25)
     Gaussian(mu=0.25)

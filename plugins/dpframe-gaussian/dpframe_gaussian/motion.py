@@ -47,7 +47,8 @@ class DysonPaths:
 
     References:
         Dyson, "A Brownian-motion model for the eigenvalues of a random matrix", J. Math. Phys. 1962.
-        Mangoubi and Vishnoi, "Re-Analyze Gauss", NeurIPS 2022, Section 4; their B = W + Wᵀ at time t is N(4t).
+        Mangoubi and Vishnoi, "Re-Analyze Gauss", NeurIPS 2022 [Re-Analyze Gauss: (2), (3), (4), Definition 3.1]; their
+        B = W + Wᵀ at time t is N(4t).
 
     >>> paths = DysonPaths(spectrum=[9.0, 4.0, 1.0], scale=0.5, steps=100, seed=1)
     >>> paths.times.shape, paths.eigenvalues.shape, paths.vectors.shape

@@ -163,7 +163,8 @@ class Dyson(dp.BoundOracle):
         return question.limited([*_by_motion(question, question.target), *_any_gap(question, question.target)])
 
 
-def _proved(name: str, value: float | None, norm: str, beta: float | None = None, **about: Any) -> dp.Bound:
+def proved(name: str, value: float | None, norm: str, beta: float | None = None, **about: Any) -> dp.Bound:
+    """A proved bound on a mean, or one with the confidence 1 − β."""
     return dp.Bound(
         name=name if beta is None else f"{name}, {1 - beta:.0%} sure",
         value=value,
@@ -178,21 +179,21 @@ def _proved(name: str, value: float | None, norm: str, beta: float | None = None
 def _of_noise(question: Question) -> Iterator[dp.Bound]:
     noise, dim = question.noise, question.dim
     spectral = question.norm("spectral")
-    yield _proved(
+    yield proved(
         "sum of variances",
         noise.frobenius(dim),
         question.norm(figure=ROOT_MEAN_SQUARE),
         citation=f"exact, for the root mean square; {PROOF}",
     )
-    yield _proved(
+    yield proved(
         "Sudakov–Fernique",
         noise.spectral(dim),
         question.norm("spectral", ROOT_MEAN_SQUARE),
         citation=f"Sudakov–Fernique and Poincaré inequalities; {PROOF}",
     )
     citation = f"Gaussian concentration; {PROOF}"
-    yield _proved("concentration", noise.spectral_quantile(dim, BETA), spectral, BETA, citation=citation)
-    yield _proved("concentration", noise.frobenius_quantile(dim, BETA), question.norm(), BETA, citation=citation)
+    yield proved("concentration", noise.spectral_quantile(dim, BETA), spectral, BETA, citation=citation)
+    yield proved("concentration", noise.frobenius_quantile(dim, BETA), question.norm(), BETA, citation=citation)
 
 
 def _by_motion(question: Question, target: Target) -> Iterator[dp.Bound]:
@@ -204,14 +205,14 @@ def _by_motion(question: Question, target: Target) -> Iterator[dp.Bound]:
     least, surely = noise.least_width(target.dim), dyson.needed_gap(target, noise, BETA)
     open_gap = _open_gap(target, noise, f"above {least:.4g} (2√2·s√d)", mean is not None)
     sure_gap = _open_gap(target, noise, f"above {surely:.4g} (for {1 - BETA:.0%} to be promised)", sure is not None)
-    yield _proved(
+    yield proved(
         "dyson",
         mean,
         question.norm(figure=ROOT_MEAN_SQUARE),
         assumptions=open_gap,
         citation=f"{PAPER}, {theorem}, with constants: {PROOF}",
     )
-    yield _proved(
+    yield proved(
         "dyson, Markov",
         None if mean is None else min(dyson.markov(mean, BETA), most_likely),
         question.norm(),
@@ -219,7 +220,7 @@ def _by_motion(question: Question, target: Target) -> Iterator[dp.Bound]:
         assumptions=open_gap,
         citation=f"{PAPER}, Appendix E; {PROOF}",
     )
-    yield _proved(
+    yield proved(
         "dyson, concentration",
         None if sure is None else min(sure, most_likely),
         question.norm(),
@@ -234,25 +235,26 @@ def _open_gap(target: Target, noise: Noise, must: str, holds: bool) -> tuple[dp.
     if not noise.isotropic:
         return (dp.Assumption(text="the noise has no preferred direction; noise='triangular' has", holds=False),)
     at, gap = target.tightest
-    return (_gap(at, gap, must, holds),) if math.isfinite(gap) else ()
+    return (gap_assumption(at, gap, must, holds),) if math.isfinite(gap) else ()
 
 
-def _gap(at: int, gap: float, must: str, holds: bool) -> dp.Assumption:
+def gap_assumption(at: int, gap: float, must: str, holds: bool) -> dp.Assumption:
+    """The assumption that a gap is wide enough."""
     return dp.Assumption(text=f"the gap below eigenvalue {at} is {gap:.4g}; it must be {must}", holds=holds)
 
 
 def _any_gap(question: Question, target: Target) -> Iterator[dp.Bound]:
     noise, norm = question.noise, question.norm(figure=ROOT_MEAN_SQUARE)
     citation = f"Davis–Kahan, telescoped as in {PAPER}, equations 37 to 42, with constants: {PROOF}"
-    yield _proved("any gap, Davis–Kahan", gap_free.davis_kahan(target, noise), norm, citation=citation)
-    yield _proved(
+    yield proved("any gap, Davis–Kahan", gap_free.davis_kahan(target, noise), norm, citation=citation)
+    yield proved(
         "any gap, Hoffman–Wielandt",
         gap_free.hoffman_wielandt(target, noise),
         norm,
         citation=f"Hoffman–Wielandt inequality: {PROOF}",
     )
     sure = gap_free.davis_kahan_quantile(target, noise, BETA)
-    yield _proved("any gap, Davis–Kahan", sure, question.norm(), BETA, citation=citation)
+    yield proved("any gap, Davis–Kahan", sure, question.norm(), BETA, citation=citation)
 
 
 class PrintedRates(dp.BoundOracle):
@@ -299,6 +301,9 @@ class _Papers:
             yield self._rate("rate, Corollary 2.4 (I)", first, f"{PAPER}, Corollary 2.4", gaps)
             yield self._rate("rate, Corollary 2.4 (II)", second, f"{PAPER}, Corollary 2.4", gaps, self._even())
             yield self._rate("rate, Analyze Gauss", first, "Dwork et al. 2014, Theorem 6", self._wide())
+            score = rates.analyze_gauss_low_rank(self.target.dim, k, **self.privacy) * self.unit
+            inner = self._rate("rate, inner product", score, "Dwork et al. 2014, Theorem 3 (upper) and 18 (lower)")
+            yield attrs.evolve(inner, norm="shortfall of variance, ⟨P − P̂, M⟩")
 
     def of_rank_k(self) -> Iterator[dp.Bound]:
         """The rates for the rank-k part."""
@@ -336,7 +341,7 @@ class _Papers:
         at, gap = rates.smallest_gap(self._sigma, k)
         needed = rates.needed_gap(self.target.dim, k, largest, **self.privacy)
         must = f"at least {needed * self.unit:.4g} (Assumption 2.1, for each of the first {k})"
-        return _gap(at, gap * self.unit, must, rates.assumption_2_1(self._sigma, k, largest, **self.privacy))
+        return gap_assumption(at, gap * self.unit, must, rates.assumption_2_1(self._sigma, k, largest, **self.privacy))
 
     def _even(self) -> dp.Assumption:
         k = self.target.k
@@ -346,4 +351,4 @@ class _Papers:
     def _wide(self) -> dp.Assumption:
         needed = math.sqrt(self.target.dim) * rates.factor(**self.privacy) * self.unit
         must = f"at least of the order of {needed:.4g}"
-        return _gap(self.target.k, self._last_gap, must, self._last_gap >= needed)
+        return gap_assumption(self.target.k, self._last_gap, must, self._last_gap >= needed)

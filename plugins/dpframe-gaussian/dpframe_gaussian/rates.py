@@ -47,13 +47,19 @@ def smallest_gap(eigenvalues: ArrayLike, k: int) -> tuple[int, float]:
 
 
 def assumption_2_1(eigenvalues: ArrayLike, k: int, largest: float, *, epsilon: float, delta: float) -> bool:
-    """Assumption 2.1 for (M, k, λ_1, ε, δ): whether the first k gaps are as large as it requires."""
+    """[Re-Analyze Gauss: Assumption 2.1] for (M, k, λ_1, ε, δ): whether the first k gaps are as large as it requires.
+
+    Also [Slides of Re-Analyze Gauss: Assumption].
+    """
     needed = needed_gap(len(spectrum(eigenvalues)), k, largest, epsilon=epsilon, delta=delta)
     return smallest_gap(eigenvalues, k)[1] >= needed
 
 
 def theorem_2_2(eigenvalues: ArrayLike, values: ArrayLike, *, epsilon: float, delta: float) -> float:
-    """√(Σ_{i≤k} Σ_{j>i} (λ_i − λ_j)²/(σ_i − max(σ_j, σ_{k+1}))²) √log(1/δ)/ε; infinite where such a gap is 0."""
+    """√(Σ_{i≤k} Σ_{j>i} (λ_i − λ_j)²/(σ_i − max(σ_j, σ_{k+1}))²) √log(1/δ)/ε; infinite where such a gap is 0.
+
+    [Re-Analyze Gauss: Theorem 2.2] [Slides of Re-Analyze Gauss: Theorem]
+    """
     sigma, wanted = spectrum(eigenvalues), spectrum(values)
     k, dim = int(np.count_nonzero(wanted)), len(sigma)
     check_k(len(wanted), dim)
@@ -65,7 +71,10 @@ def theorem_2_2(eigenvalues: ArrayLike, values: ArrayLike, *, epsilon: float, de
 
 
 def corollary_2_3(eigenvalues: ArrayLike, k: int, *, epsilon: float, delta: float) -> float:
-    """√(kd) σ_k/(σ_k − σ_{k+1}) √log(1/δ)/ε, for the rank-k part; the fraction is 1 for k = d."""
+    """√(kd) σ_k/(σ_k − σ_{k+1}) √log(1/δ)/ε, for the rank-k part; the fraction is 1 for k = d.
+
+    [Re-Analyze Gauss: Corollary 2.3] [Slides of Re-Analyze Gauss: Corollary (covariance approximation)]
+    """
     sigma = spectrum(eigenvalues)
     check_k(k, len(sigma))
     share = 1.0 if k == len(sigma) else _divided(float(sigma[k - 1]), _gap(sigma, k))
@@ -75,7 +84,7 @@ def corollary_2_3(eigenvalues: ArrayLike, k: int, *, epsilon: float, delta: floa
 def corollary_2_4(eigenvalues: ArrayLike, k: int, *, epsilon: float, delta: float) -> float:
     """√(kd)/(σ_k − σ_{k+1}) √log(1/δ)/ε, for the projector: the first case.
 
-    Dwork et al. 2014, Theorem 6, implies the same with high probability.
+    [Re-Analyze Gauss: Corollary 2.4]. Dwork et al. 2014, Theorem 6, implies the same with high probability.
     """
     gap = _gap(spectrum(eigenvalues), k)
     return math.sqrt(k * len(spectrum(eigenvalues))) * _divided(1.0, gap) * factor(epsilon, delta)
@@ -87,12 +96,18 @@ def corollary_2_4_even(eigenvalues: ArrayLike, k: int, *, epsilon: float, delta:
 
 
 def analyze_gauss_low_rank(dim: int, k: int, *, epsilon: float, delta: float) -> float:
-    """k√d √log(1/δ)/ε, for ‖M̂_k − M‖ − ‖M_k − M‖ (Dwork et al. 2014, Theorem 7)."""
+    """k√d √log(1/δ)/ε, for ‖M̂_k − M‖ − ‖M_k − M‖ (Dwork et al. 2014, Theorem 7) and ⟨P − P̂, M⟩ (Theorems 3 and 18).
+
+    For the inner product of a projector it is an upper and, for some M, a lower bound, up to constants and logarithms.
+    """
     return k * math.sqrt(dim) * factor(epsilon, delta)
 
 
 def telescoped(eigenvalues: ArrayLike, k: int, *, epsilon: float, delta: float) -> float:
-    """(k^1.5 √d + √(kd) σ_k/(σ_k − σ_{k+1})) √log(1/δ)/ε: Davis–Kahan, one projector after the other (equation 42)."""
+    """(k^1.5 √d + √(kd) σ_k/(σ_k − σ_{k+1})) √log(1/δ)/ε: Davis–Kahan, one projector after the other.
+
+    [Re-Analyze Gauss: (42)]
+    """
     sigma = spectrum(eigenvalues)
     first = math.sqrt(k**3 * len(sigma)) * factor(epsilon, delta)
     return first + corollary_2_3(sigma, k, epsilon=epsilon, delta=delta)

@@ -21,6 +21,10 @@ class GaussianSum(dp.Mechanism):
     Rows are taken about the middle of their ranges, so a plan may refer to their mean as its center:
     ``dp.derive("center", "mean", of=...)`` and ``dp.Rows(columns=..., about=dp.ref("center"))``.
 
+    Args:
+        placed: take the rows as they are placed instead: about the center of the plan or of the step, and scaled down
+            to its norm, which is usually much less than the ranges allow.
+
     Guarantee:
         Gaussian loss with mu = level, for either neighboring relation; worst case.
 
@@ -37,27 +41,33 @@ class GaussianSum(dp.Mechanism):
     numerics = "exact"
     smallest_level = 2.0**-21
 
+    placed: bool = attrs.field(default=False, validator=dp.validators.boolean)
+
     def reads(self) -> tuple[dp.Statistic, ...]:
-        return (dp.RowSum(),)
+        return (self._statistic,)
 
     def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
         return dp.losses.Gaussian(mu=level)
 
     def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
-        exact = data.parts(dp.RowSum())["sum"]
+        exact = data.parts(self._statistic)["sum"]
         noisy = exact + random.gaussian(self._lattice_scale(data.rows, level), len(exact))
-        return dp.RowSum.value(noisy, data.rows)
+        return self._statistic.value(noisy, data.rows)
 
     def output_shape(self, rows: dp.Rows) -> dp.Shape:
-        return dp.RowSum.shape(rows)
+        return self._statistic.shape(rows)
 
     def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
         scale = self._lattice_scale(rows, level)
-        return {"each": scale * rows.unplaced.step}
+        return {"each": scale * self._statistic.seen(rows).step}
 
     def noiseless(self, data: dp.PrivateData) -> dp.Kind:
-        return dp.RowSum.value(data.parts(dp.RowSum())["sum"], data.rows)
+        return self._statistic.value(data.parts(self._statistic)["sum"], data.rows)
 
     def _lattice_scale(self, rows: dp.Rows, level: float) -> float:
         """The standard deviation in lattice units, rounded up."""
-        return dp.RowSum().sensitivity(rows)["sum"].gaussian_scale(level)
+        return self._statistic.sensitivity(rows)["sum"].gaussian_scale(level)
+
+    @property
+    def _statistic(self) -> dp.RowSum:
+        return dp.PlacedSum() if self.placed else dp.RowSum()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dpframe.plugin as dp
-from dpframe_gaussian import Dyson, FirstOrder, PrintedRates, first_order, rates
+from dpframe_gaussian import Dyson, FirstOrder, OneGap, PrintedRates, first_order, rates
 from dpframe_gaussian.noise import Noise
 from dpframe_gaussian.target import Target
 
@@ -103,7 +103,7 @@ def test_proved_bounds_for_noise_with_a_preferred_direction_are_those_that_need_
 
 
 def test_nothing_is_said_of_other_results() -> None:
-    oracles: list[dp.BoundOracle] = [FirstOrder(), Dyson(), PrintedRates()]
+    oracles: list[dp.BoundOracle] = [FirstOrder(), Dyson(), OneGap(), PrintedRates()]
     chosen = dp.Plan(
         rows=dp.Rows(norm=1.0, neighbors="add-remove"),
         budget=dp.Budget(epsilon=1.0, delta=1e-6),
@@ -187,12 +187,14 @@ def test_only_the_gaps_that_matter_count() -> None:
 
 def test_bounds_scale_with_the_rows() -> None:
     """Rows twice as long with a spectrum four times as large have four times the error, and the same subspace."""
-    for oracle in (FirstOrder(), Dyson(), PrintedRates()):
+    for oracle in (FirstOrder(), Dyson(), OneGap(), PrintedRates()):
         for step, factor in (("components", 1.0), ("leading", 4.0)):
             short = bounds(oracle, step)
             long = bounds(oracle, step, 4 * SPECTRUM, plan(norm=2.0))
             assert [b.value is None for b in short] == [b.value is None for b in long]
-            assert [b.value or 0.0 for b in long] == pytest.approx([factor * (b.value or 0.0) for b in short], rel=1e-9)
+            factors = [4.0 if "inner product" in b.name else factor for b in short]  # a variance
+            expected = [each * (b.value or 0.0) for each, b in zip(factors, short, strict=True)]
+            assert [b.value or 0.0 for b in long] == pytest.approx(expected, rel=1e-9)
 
 
 # -- printed rates -----------------------------------------------------------------------------------------------------
@@ -222,16 +224,18 @@ def test_assumption_2_1_and_the_thresholds_of_appendix_b() -> None:
 
 
 def test_rates_name_what_they_rest_on() -> None:
-    first, one, two, theirs = bounds(PrintedRates(), "components", [1195, 996, 507, 282, 178, 168])
-    assert ["rate"] * 4 == [bound.kind for bound in (first, one, two, theirs)]
-    assert not any(bound.explicit for bound in (first, one, two, theirs))
+    found = bounds(PrintedRates(), "components", [1195, 996, 507, 282, 178, 168])
+    one, two = found[1:3]
+    assert ["rate"] * 5 == [bound.kind for bound in found]
+    assert not any(bound.explicit for bound in found)
     assert (None, True) == (two.value, one.valid)
     even = bounds(PrintedRates(), "components", [2000, 1500, 1000, 500, 178, 168])
     assert even[1].value == pytest.approx(math.sqrt(3) * (even[2].value or 0.0))
     assert ["no gap above the one below eigenvalue 3 is smaller"] == [a.text for a in two.assumptions if not a.holds]
     names = [bound.name for bound in bounds(PrintedRates(), "leading")]
     assert ["rate, Corollary 2.3", "rate, telescoped Davis–Kahan", "rate, Analyze Gauss"] == names
-    for bound in bounds(PrintedRates(), "components", [10.0] * 6):
+    assert "rate, inner product" == found[-1].name
+    for bound in bounds(PrintedRates(), "components", [10.0] * 6)[:-1]:  # the inner product needs no gap
         assert (None, False) == (bound.value, bound.valid)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dpframe.plugin as dp
 from dpframe_laplace.matrix import MatrixLaplace
 from dpframe_laplace.mechanism import LaplaceEigenvalues
+from dpframe_laplace.oracle import LaplaceErrors
 from dpframe_laplace.sum import LaplaceSum
 
 DPFRAME_API = 1
@@ -16,4 +17,10 @@ def dpframe_mechanisms() -> list[type[dp.Mechanism]]:
     return [LaplaceEigenvalues, LaplaceSum, MatrixLaplace]
 
 
-__all__ = ["LaplaceEigenvalues", "LaplaceSum", "MatrixLaplace"]
+@dp.hookimpl
+def dpframe_bound_oracles() -> list[type[dp.BoundOracle]]:
+    """The oracle ``laplace-errors``."""
+    return [LaplaceErrors]
+
+
+__all__ = ["LaplaceEigenvalues", "LaplaceErrors", "LaplaceSum", "MatrixLaplace"]

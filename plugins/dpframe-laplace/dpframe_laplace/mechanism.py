@@ -20,11 +20,11 @@ SOLVER_ERROR = 2**20  # where one row has a sensitivity of 2³²: 0.05 % more no
 class LaplaceEigenvalues(dp.Mechanism):
     """The k largest eigenvalues of the second moment, each with Laplace noise.
 
-    One row moves all eigenvalues in the same direction, by its squared length in total (Mangoubi et al. 2022, Lemma
-    7.2), so their L1 sensitivity Δ is norm², and twice that when a row is replaced. Eigenvalues of an integer matrix
-    need not be integers: each is computed with a proved error of at most η and rounded, so the integers before noise
-    differ between neighbors by at most Δ + k(2η + 1) in total. Laplace noise of that scale, divided by the level, gives
-    pure differential privacy; being a vector of independent Laplace variables, it is dominated by one Laplace variable
+    One row moves all eigenvalues in the same direction, by its squared length in total (Lemma 7.2 of the reference), so
+    their L1 sensitivity Δ is norm², and twice that when a row is replaced. Eigenvalues of an integer matrix need not be
+    integers: each is computed with a proved error of at most η and rounded, so the integers before noise differ between
+    neighbors by at most Δ + k(2η + 1) in total. Laplace noise of that scale, divided by the level, gives pure
+    differential privacy; being a vector of independent Laplace variables, it is dominated by one Laplace variable
     shifted by the level (docs/explanation/laplace.md has the proof), and is accounted as that.
 
     Args:
@@ -35,7 +35,7 @@ class LaplaceEigenvalues(dp.Mechanism):
 
     References:
         Mangoubi, Wu, Kale, Thakurta and Vishnoi, "Private matrix approximation and geometry of unitary orbits",
-        COLT 2022, Theorem 7.1 and Lemma 7.2.
+        COLT 2022 [Unitary orbits: Theorem 7.1, Lemma 7.2, Theorem 5.2].
 
     >>> LaplaceEigenvalues(k=2).loss(dp.Rows(norm=1.0, neighbors="replace"), level=0.5)
     Laplace(epsilon=0.5)

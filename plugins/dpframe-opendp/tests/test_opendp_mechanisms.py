@@ -79,6 +79,7 @@ def test_reports_say_who_draws_and_no_seed_is_taken() -> None:
     result = built.run(X)
     assert "the noise of 'value' is drawn inside OpenDP" in result.statement.against
     assert "drawn inside OpenDP" in " ".join(str(result).split())
+    assert "the noise of 'value' is drawn inside OpenDP" in result.to_registry().partition("mechanisms:")[2]
     assert "OpenDP" not in plan_of_ours().explain().statement.against
 
 

@@ -78,9 +78,30 @@ def _of_orbit(plan: dp.Plan, step: str, gammas: Floats) -> Iterator[dp.Bound]:
     if isinstance(action.spectrum, dp.Ref):
         if getattr(_action(plan, action.spectrum.name), "name", "") != "laplace-eigenvalues":
             return  # the theorems are about Algorithm 2
+        yield _low_rank(plan, action, gammas, kappa * float(spectrum[0] - spectrum[-1]))
         epsilon += plan.pricing.levels[action.spectrum.name]
         yield _rate("upper rate, Theorem 2.3", theory.rank_k_rate(gammas / unit, rank, epsilon), unit, "Theorem 2.3")
     yield _rate("lower rate", theory.lower_rate(gammas / unit, rank, epsilon), unit, "Corollaries 2.5 and 2.6")
+
+
+def _low_rank(plan: dp.Plan, action: Orbit, gammas: Floats, strength: float) -> dp.Bound:
+    """Theorem 2.3 with constants. The solver's allowance is at most what the mechanism pays for it, twice k times."""
+    assert isinstance(action.spectrum, dp.Ref)
+    values = _action(plan, action.spectrum.name)
+    assert isinstance(values, dp.Mechanism)
+    level, k = plan.pricing.levels[action.spectrum.name], int(getattr(values, "k", 1))
+    scale = values.noise(plan.rows.bind(len(gammas)), level)["each"] / math.sqrt(2)
+    offset = scale * level / (2 * k)
+    squared = theory.rank_k_bound(gammas, k, scale=scale, offset=offset, strength=strength, beta=BETA)
+    return dp.Bound(
+        name=f"Theorem 2.3 with constants, {1 - BETA:.0%} sure",
+        value=math.sqrt(squared),
+        norm="distance from M, in Frobenius norm: ‖M − H‖",
+        kind="upper-probability",
+        explicit=True,
+        citation=f"{PAPER}, Theorem 2.3, with constants: docs/explanation/unitary-orbits-errata.md",
+        confidence=1 - BETA,
+    )
 
 
 def _rate(name: str, squared: float, unit: float, theorem: str) -> dp.Bound:

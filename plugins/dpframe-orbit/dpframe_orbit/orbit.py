@@ -62,7 +62,7 @@ class Orbit(dp.Mechanism):
 
     References:
         Mangoubi, Wu, Kale, Thakurta and Vishnoi, "Private matrix approximation and geometry of unitary orbits",
-        COLT 2022, Algorithm 1, Lemma 6.1.
+        COLT 2022 [Unitary orbits: Problem 2.1, Algorithm 1, Lemma 6.1, Lemma 6.2, Theorem 5.3, Theorem 2.2].
         Leake, McSwiggen and Vishnoi, "Sampling matrices from Harish-Chandra–Itzykson–Zuber densities with applications
         to quantum inference and differential privacy", STOC 2021.
 

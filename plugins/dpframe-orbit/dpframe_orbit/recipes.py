@@ -46,7 +46,7 @@ class OrbitLowRank(_LowRank):
 
     References:
         Mangoubi, Wu, Kale, Thakurta and Vishnoi, "Private matrix approximation and geometry of unitary orbits",
-        COLT 2022, Algorithm 2 and Theorem 2.3.
+        COLT 2022 [Unitary orbits: Algorithm 2, Theorem 2.3].
     """
 
     name = "orbit-low-rank"

@@ -39,17 +39,17 @@ def first_order_shortfall(spectrum: ArrayLike, kappa: float) -> float:
 
 
 def log_covering(spectrum: ArrayLike, distance: float) -> float:
-    """An upper bound on the log covering number of the orbit in spectral norm (Lemma 6.3)."""
+    """An upper bound on the log covering number of the orbit in spectral norm [Unitary orbits: Lemma 6.3]."""
     values = _values(spectrum)
     rank = int(np.count_nonzero(values))
     return 2 * len(values) * rank * math.log1p(8 * float(values[0]) / distance)
 
 
 def explicit_shortfall(gammas: ArrayLike, spectrum: ArrayLike, kappa: float, beta: float) -> float:
-    """A τ that Σ γ_i λ_i − ⟨M, H⟩ exceeds with probability at most β (Lemmas 6.3 and 6.4, solved for τ).
+    """A τ that Σ γ_i λ_i − ⟨M, H⟩ exceeds with probability at most β: a bound that is solved for τ.
 
     P(shortfall > τ) ≤ N(τ/2Γ)·e^{−κτ/2} with Γ = tr M and N the covering number: matrices within τ/2Γ of the best one
-    fall short by at most τ/2, and have at least the share 1/N of the orbit.
+    fall short by at most τ/2, and have at least the share 1/N of the orbit [Unitary orbits: Theorem 5.4, Lemma 6.4].
     """
     trace = float(_values(gammas).sum())
     if trace == 0.0 or not np.any(spectrum):
@@ -68,8 +68,47 @@ def explicit_shortfall(gammas: ArrayLike, spectrum: ArrayLike, kappa: float, bet
     return high
 
 
+def closed_shortfall(gammas: ArrayLike, spectrum: ArrayLike, kappa: float, beta: float) -> float:
+    """The same in closed form, never smaller: max(λ₁, (2/κ)(2dk ln(1 + 16Γ) + ln(1/β))) [Unitary orbits: Lemma 6.5].
+
+    For τ ≥ λ₁ the covering number is at most (1 + 16Γ)^{2dk}. The lemma prints O((λ₁/ε)(dk ln Γ + ln(1/β))) for
+    κ = ε/(4λ₁).
+    """
+    values, trace = _values(spectrum), float(_values(gammas).sum())
+    rank = int(np.count_nonzero(values))
+    covering = 2 * len(values) * rank * math.log1p(16 * trace)
+    return max(float(values[0]), 2 / kappa * (covering - math.log(beta)))
+
+
+def largest_laplace(k: int, beta: float) -> float:
+    """What the largest of k standard Laplace variables exceeds in absolute value with probability β."""
+    return -math.log(-math.expm1(math.log1p(-beta) / k))
+
+
+def rank_k_bound(gammas: ArrayLike, k: int, *, scale: float, offset: float, strength: float, beta: float) -> float:
+    """A bound that ‖M − H‖² of Algorithm 2 exceeds with probability at most β [Unitary orbits: Theorem 2.3].
+
+    ‖M − H‖² = Σ_{i>k} γ_i² + Σ_{i≤k} (λ̃_i − γ_i)² + 2(Σ λ̃_i γ_i − ⟨M, H⟩) for released eigenvalues λ̃. With β/2 each, no
+    |λ̃_i − γ_i| exceeds t, and the shortfall is at most λ̃₁ ≤ γ₁ + t times that for the largest eigenvalue 1: the theorem
+    with all its constants. Taking the real part of H brings it no farther from a real M.
+
+    Args:
+        gammas: the eigenvalues of M.
+        k: the rank.
+        scale: of the Laplace noise on each eigenvalue.
+        offset: the most that a solver may be off.
+        strength: κλ̃₁, which does not depend on λ̃.
+        beta: the probability with which the bound may fail.
+    """
+    values = _values(gammas)
+    apart = scale * largest_laplace(k, beta / 2) + offset
+    ones = np.where(np.arange(len(values)) < k, 1.0, 0.0)
+    short = (float(values[0]) + apart) * explicit_shortfall(values, ones, strength, beta / 2)
+    return float(np.sum(values[k:] ** 2)) + k * apart**2 + 2 * short
+
+
 def rank_k_rate(gammas: ArrayLike, k: int, epsilon: float) -> float:
-    """‖M − H‖² of Algorithm 2, private eigenvalues and then the orbit (Theorem 2.3)."""
+    """‖M − H‖² of Algorithm 2, private eigenvalues and then the orbit [Unitary orbits: Theorem 2.3]."""
     values = _values(gammas)
     dim = len(values)
     tail = float(np.sum(values[k:] ** 2))
@@ -79,7 +118,8 @@ def rank_k_rate(gammas: ArrayLike, k: int, epsilon: float) -> float:
 def lower_rate(gammas: ArrayLike, k: int, epsilon: float) -> float:
     """A lower bound on ‖M − H‖² with probability ½, for some M with eigenvalues γ and any private rank-k H.
 
-    Theorem 2.4 for H with the eigenvalues of M, Corollary 2.5 for any H, Corollary 2.6 for H with other eigenvalues.
+    [Unitary orbits: Theorem 2.4] for H with the eigenvalues of M, [Unitary orbits: Corollary 2.5] for any H,
+    [Unitary orbits: Corollary 2.6] for H with other eigenvalues.
     """
     values = _values(gammas)
     dim = len(values)
@@ -90,7 +130,7 @@ def lower_rate(gammas: ArrayLike, k: int, epsilon: float) -> float:
 
 
 def log_packing(spectrum: ArrayLike, distance: float) -> float:
-    """A lower bound on the log packing number of the orbit in Frobenius norm (Theorem 2.7, second inequality)."""
+    """A lower bound on the log packing number of the orbit in Frobenius norm [Unitary orbits: Theorem 2.7, (3)]."""
     values = _values(spectrum)
     dim = len(values)
     best = 0.0
@@ -103,9 +143,10 @@ def log_packing(spectrum: ArrayLike, distance: float) -> float:
 
 
 def amin_rate(gammas: ArrayLike, epsilon: float) -> float:
-    """‖M − H‖² of Amin et al. 2019, one eigenvector after the other (Theorem 3.1), for the best split of the budget.
+    """‖M − H‖² of Amin et al. 2019, one eigenvector after the other, for the best split of the budget.
 
-    d/ε_0² + Σ_i dγ_i/ε_i with Σ ε_i = ε: ε_0 for the eigenvalues, the rest in proportion to √γ_i.
+    d/ε_0² + Σ_i dγ_i/ε_i with Σ ε_i = ε: ε_0 for the eigenvalues, the rest in proportion to √γ_i
+    [Unitary orbits: Theorem 3.1, Section 3].
     """
     from scipy.optimize import minimize_scalar
 

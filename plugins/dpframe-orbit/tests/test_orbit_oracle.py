@@ -80,11 +80,12 @@ def test_algorithm_two_is_forecast_with_the_assumed_eigenvalues() -> None:
         dp.derive("c", "top-subspace", of="h", k=2),
     )
     told = built.explain(spectrum=GAMMAS)
-    assert ["first-order", "covering", "upper rate, Theorem 2.3", "lower rate"] == [
+    proved = "Theorem 2.3 with constants, 95% sure"
+    assert ["first-order", "covering", proved, "upper rate, Theorem 2.3", "lower rate"] == [
         bound.name for bound in told.bounds("h")
     ]
     assert ["first-order"] == [bound.name for bound in told.bounds("c")]
-    assert () == told.bounds("s")
+    assert ["sum of variances", "largest of 2, 95% sure"] == [bound.name for bound in told.bounds("s")]
     assert "covering), with probability 0.95" in " ".join(str(told).split())
     rate = next(bound for bound in told.bounds("h") if bound.kind == "rate")
     whole = sum(built.pricing.levels.values())  # the theorem's epsilon is that of both steps

@@ -97,3 +97,7 @@ def test_pages_are_readable_by_everyone(tmp_path: Path) -> None:
         assert ["0.5"] == browser.execute_script(panels)
         assert "epsilon 0.5" == slider.get_attribute("aria-valuetext")
         assert "ε = 0.5" == browser.find_element("id", "chosen").text
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+        browser.refresh()
+        assert ["0.5", "1"] == browser.execute_script(panels)
+        assert not browser.find_element("id", "slider").is_displayed()

@@ -150,6 +150,13 @@ def test_a_run_from_a_seed_protects_nobody() -> None:
     assert "not recorded: the run had no ledger" in text
 
 
+def test_a_guarantee_in_exact_arithmetic_says_so(result: dp.Result) -> None:
+    lines = tuple(attrs.evolve(line, numerics="floating") for line in result.statement.lines)
+    floating = attrs.evolve(result, statement=attrs.evolve(result.statement, lines=lines))
+    assert "In exact arithmetic, no outcome of this release" in words(floating.to_html())
+    assert "private in exact arithmetic and computed in floats" in words(floating.to_html())
+
+
 def test_a_guarantee_under_a_model_is_said_first(result: dp.Result) -> None:
     spent = ModelBudget(epsilon=1.0, delta=1e-6, model="spiked", failure="1/n")
     modeled = attrs.evolve(result, statement=attrs.evolve(result.statement, spent=spent))

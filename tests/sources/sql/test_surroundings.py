@@ -13,6 +13,8 @@ import dpframe.plugin as dp
 from tests.support.databases import connected, load, of_arrays, of_engine, run
 
 pytest.importorskip("duckdb")
+arrow: Any = pytest.importorskip("pyarrow")
+parquet: Any = pytest.importorskip("pyarrow.parquet")
 
 MOMENT: list[dp.Statistic] = [dp.Moment()]
 SEX = dp.Rows(columns=[dp.Category("sex", ["é", "Ã©"])], neighbors="add-remove")
@@ -23,7 +25,6 @@ PEOPLE = dp.Rows(columns=[dp.Column("x", 0, 4)], neighbors="add-remove", center=
 @pytest.mark.parametrize("missing", [None, 0.25])
 def test_statistics_of_parquet_files_leave_nan_out(tmp_path: Path, dtype: Any, missing: float | None) -> None:
     """DuckDB drops a comparison that holds by them: NaN counted where its row group had a number, and only there."""
-    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     x = np.array([math.nan, math.nan, 0.5, 0.9, math.nan, math.nan, 0.1, math.nan], dtype=dtype)
     parquet.write_table(arrow.table({"x": x}), tmp_path / "people.parquet", row_group_size=3)
     rows = dp.Rows(columns=[dp.Column("x", 0, 1, missing=missing)], neighbors="add-remove", center=True)
