@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpframe.errors import DataError
-from dpframe.sources.queries import connect, one_select
+from dpframe.sources.opened import is_a
+from dpframe.sources.queries import CONNECTION, connect, one_select
 from dpframe.sources.sql.dialect import Field
 from dpframe.sources.sql.dialects import DuckDB
 from dpframe.sources.sql.engine import Engine, check_not_shadowed
@@ -69,10 +70,22 @@ class DuckDBEngine(Engine):
             for database, schema, named in found
             if named.casefold() == name and set(owners) <= {database.casefold(), schema.casefold()}
         ]
+        if not owners and self._is_temporary():
+            raise DataError("it is a temporary table or view, which no other connection sees. Make one that is not.")
         if not places:
             raise DataError("there is no such table or view.")
         if len(places) > 1:
             raise DataError("more than one schema has such a table or view; name its schema, or its database as well.")
+
+    def _is_temporary(self) -> bool:
+        """Whether the caller has a temporary table of this name; to us it is the name of another table, or of none."""
+        if not is_a(self._database, *CONNECTION):
+            return False
+        try:
+            self._database.sql(f"SELECT * FROM temp.main.{self.source}")  # bound, not run
+        except Exception:
+            return False
+        return True
 
     def row_number(self) -> str | None:
         """The number of a row in a table of DuckDB, in the order in which rows were inserted."""

@@ -114,3 +114,14 @@ def test_a_setting_that_turns_the_order_of_rows() -> None:
         load(connection, "duckdb", {"x": x.tolist(), "who": who.tolist()})
         expected = of_arrays({"x": x, "who": who}, PEOPLE, MOMENT)
         assert expected == of_engine(dp.table(connection, "people"), PEOPLE, MOMENT)
+
+
+def test_a_temporary_table_that_our_connection_does_not_see() -> None:
+    rows = dp.Rows(columns=[dp.Column("x", 0, 4)], neighbors="add-remove", center=True)
+    with connected("duckdb", "") as connection:
+        load(connection, "duckdb", {"x": [4.0]})
+        run(connection, "CREATE TEMP TABLE people AS SELECT 1.0::DOUBLE AS x")
+        with pytest.raises(dp.DataError, match="temporary"):
+            of_engine(dp.table(connection, "people"), rows, MOMENT)
+        expected = of_arrays({"x": np.array([4.0])}, rows, MOMENT)
+        assert expected == of_engine(dp.table(connection, "main.people"), rows, MOMENT)
