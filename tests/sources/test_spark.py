@@ -18,6 +18,12 @@ from dpframe.plan.schedule import Pass
 from dpframe.run import runner
 from dpframe.sources import open_source
 from dpframe.sources import spark as spark_source
+from dpframe.sources.sql import self_test
+from dpframe.sources.sql.cells import Cells
+from dpframe.sources.sql.dialect import Field
+from dpframe.sources.sql.dialects import DIALECTS
+from dpframe.sources.sql.statements import compiled
+from dpframe.statistics import ColumnHistogram, NormHistogram
 from tests.support import spark as workers
 from tests.support.refusals import Watch
 
@@ -172,3 +178,34 @@ def test_a_cell_that_cannot_be_cast_is_not_logged_here(frame: Any) -> None:
         logger.removeHandler(handler)
     assert "" == seen.getvalue()
     assert not logger.disabled
+
+
+@pytest.mark.parametrize(("norm", "ansi"), [(None, "true"), (1.0, "false"), (1e-7, "true")])
+def test_the_sql_that_is_written_for_spark_gives_the_same_integers(spark: Any, norm: float | None, ansi: str) -> None:
+    """No plan runs in Spark SQL, but its dialect can be tried here."""
+    draws, dialect, levels = np.random.default_rng(4), DIALECTS["spark"], ["F", "it's \\ ${level}\n"]
+    ages = [*NASTY, *(-3.0 + 93.0 * draws.integers(0, 2**17, 40) / 2**17).tolist()]
+    counts, flags, places = (draws.integers(0, most, len(ages)).tolist() for most in (2**62, 2, 3))
+    cells = [
+        (age, count, bool(flag), [*levels, "f"][place])
+        for age, count, flag, place in zip(ages, counts, flags, places, strict=True)
+    ]
+    own = spark.newSession()
+    own.conf.set("level", "replaced")
+    own.conf.set("spark.sql.ansi.enabled", ansi)
+    made = own.createDataFrame(cells, "age double, `a``b` bigint, flag boolean, sex string").repartition(2)
+    made.createOrReplaceTempView("people")
+    columns = [dp.Column("age", -3.0, 90.0, missing=40), dp.Column("a`b", 0, 2**62), dp.Column("flag", 0, 1)]
+    rows = dp.Rows(columns=[*columns, dp.Category("sex", levels)], neighbors="add-remove", norm=norm, center=True)
+    kinds = {"age": "float", "a`b": "integer", "flag": "truth", "sex": "text"}
+    source = Cells(dialect, dialect.quoted("people"), {name: Field(kind, kind) for name, kind in kinds.items()})
+    table = [
+        [age, float(count), float(flag), place if place < 2 else None]
+        for age, count, flag, place in zip(ages, counts, flags, places, strict=True)
+    ]
+    for statistic in (dp.Moment(), NormHistogram(edges=[0.5, 1.0]), ColumnHistogram(column="age", edges=[20, 30])):
+        work = compiled(statistic, rows, dialect, source.subquery)
+        answers = [each.answer(tuple(own.sql(each.sql).collect()[0])) for each in work.statements]
+        parts = work.parts(answers[0][0], [sums for _, sums in answers])
+        found = {name: np.asarray(part).ravel().tolist() for name, part in parts.items()}
+        assert self_test.expected(statistic, rows, table) == found

@@ -40,7 +40,7 @@ class Dialect:
 
     name: ClassVar[str]
     run_here: ClassVar[bool] = True
-    """Whether the tests run this engine; its rules are documented or assumed otherwise (`docs/explanation/sql.md`)."""
+    """Whether a plan can run in this engine; if not, `docs/explanation/sql.md` says what its SQL relies on."""
     double: ClassVar[str] = "DOUBLE PRECISION"
     integer: ClassVar[str] = "BIGINT"
     """Of coordinates, at most 2²⁶ in size, and of products of two coordinates of one lattice row, below 2³¹."""

@@ -1,6 +1,6 @@
 """The engines: their SQL, and why it is exact.
 
-Rules of engines that are not run here were taken from their documentation, or are assumed where that is silent:
+Rules of engines that no plan runs in were taken from their documentation, or are assumed where that is silent:
 `docs/explanation/sql.md` says which.
 """
 
