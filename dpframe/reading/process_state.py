@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache, partial
+from importlib import import_module
 from threading import Lock
 from typing import Any
 
@@ -164,6 +165,24 @@ def _numba_log_at_warning() -> Iterator[None]:
 
 
 @contextmanager
+def _spark_log_disabled() -> Iterator[None]:
+    try:
+        named = import_module("pyspark.logger").PySparkLogger.getLogger
+    except ImportError:  # before version 4 Spark's Python side logs no errors
+        yield
+        return
+    loggers = [named(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
+
+
+@contextmanager
 def _long_csv_cells() -> Iterator[None]:
     limit = csv.field_size_limit(LONGEST_CELL)
     try:
@@ -180,6 +199,9 @@ warnings_silenced = SharedSetting(_warnings_ignored)
 
 numba_log_silenced = SharedSetting(_numba_log_at_warning)
 """Numba's log would reveal that the data is large enough to be compiled."""
+
+spark_log_silenced = SharedSetting(_spark_log_disabled)
+"""Spark logs the errors of a query in this process, with the cell that could not be cast."""
 
 long_csv_cells = SharedSetting(_long_csv_cells)
 """Cells of CSV files may be up to `LONGEST_CELL` long: a run may not stop because of a cell."""

@@ -24,7 +24,7 @@ from dpframe.errors import DataError
 from dpframe.interfaces import Statistic
 from dpframe.reading.people import Tally
 from dpframe.reading.private_data import Parts
-from dpframe.reading.process_state import warnings_silenced
+from dpframe.reading.process_state import spark_log_silenced, warnings_silenced
 from dpframe.sources.arrow import check_schema, in_blocks
 from dpframe.sources.opened import Declared, Meter, Opened, Raw, attempt, check_names, declared, is_a, pyarrow
 from dpframe.sources.partial_totals import (
@@ -220,7 +220,7 @@ def _withheld(work: Callable[[], T]) -> T:
     """Call Spark; an error of it or of an executor is replaced by our own, since its message may hold a cell."""
 
     def in_silence() -> T:
-        with warnings_silenced():
+        with warnings_silenced(), spark_log_silenced():
             return work()
 
     return attempt(

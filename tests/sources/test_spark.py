@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import logging
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import partial
@@ -154,3 +156,19 @@ def test_what_fails_later_shows_no_cell(frame: Any) -> None:
     assert "hush" not in text
     assert caught.value.__cause__ is None or "hush" not in str(caught.value.__cause__)
     assert caught.value.__context__ is None or "hush" not in str(caught.value.__context__)
+
+
+def test_a_cell_that_cannot_be_cast_is_not_logged_here(frame: Any) -> None:
+    """Spark's Python side logs errors of queries in the process of the run, with the cell."""
+    logger = pytest.importorskip("pyspark.logger").PySparkLogger.getLogger("SQLQueryContextLogger")
+    seen = io.StringIO()
+    handler = logging.StreamHandler(seen)
+    logger.addHandler(handler)
+    try:
+        bad = frame.selectExpr("cast(concat('hush', age) as double) as age", "sex", "hours")
+        with pytest.raises(dp.ReleaseFailed, match="Spark could not compute the data"):
+            plan(rows("plain")).run(bad)
+    finally:
+        logger.removeHandler(handler)
+    assert "" == seen.getvalue()
+    assert not logger.disabled

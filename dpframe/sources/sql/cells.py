@@ -54,8 +54,9 @@ class Cells:
 
     def _order(self, columns: Declared) -> list[str]:
         if not self.order and self.row_number is not None:
-            return [f"t.{self.row_number}"]
-        return [*map(self._named, self.order), *(self._cell(column) for column in columns if not _is_person(column))]
+            return [f"t.{self.row_number} ASC"]
+        cells = (self._cell(column) for column in columns if not _is_person(column))
+        return [f"{each} ASC" for each in (*map(self._named, self.order), *cells)]  # DuckDB has a setting that turns it
 
     def _cell(self, column: Wanted) -> str:
         cell, field = self._named(column.name), self.fields[column.name]

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpframe.errors import DataError
-from dpframe.sources.queries import connect, one_select
+from dpframe.sources.opened import is_a
+from dpframe.sources.queries import CONNECTION, connect, one_select
 from dpframe.sources.sql.dialect import Field
 from dpframe.sources.sql.dialects import DuckDB
 from dpframe.sources.sql.engine import Engine, check_not_shadowed
@@ -50,23 +51,41 @@ class DuckDBEngine(Engine):
         check_not_shadowed((str(name) for (name,) in own), FUNCTIONS)
         if self.sql is not None:
             one_select(self._connection, self.sql)
-        elif not self._is_known():
-            raise DataError("there is no such table or view.")
+        else:
+            self._check_name()
         relation = self._connection.sql(f"SELECT * FROM {self.source} AS t")
         kinds = [(name, str(kind.id)) for name, kind in zip(relation.columns, relation.types, strict=True)]
         return [(name, Field(KINDS.get(kind, "other"), kind)) for name, kind in kinds]
 
-    def _is_known(self) -> bool:
-        """Whether there is such a table or view: DuckDB would also take a name for that of a file or a variable."""
+    def _check_name(self) -> None:
+        """Refuse the name of no table or view, which DuckDB would take for that of a file or a variable; and that of
+        several, since our connection does not have the search path of the caller's."""
         *owners, name = (part.casefold() for part in self.parts or ())
         found = self._connection.execute(
             "SELECT database_name, schema_name, table_name FROM duckdb_tables() "
             "UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views()"
         ).fetchall()
-        return any(
-            named.casefold() == name and set(owners) <= {database.casefold(), schema.casefold()}
+        places = [
+            (database, schema)
             for database, schema, named in found
-        )
+            if named.casefold() == name and set(owners) <= {database.casefold(), schema.casefold()}
+        ]
+        if not owners and self._is_temporary():
+            raise DataError("it is a temporary table or view, which no other connection sees. Make one that is not.")
+        if not places:
+            raise DataError("there is no such table or view.")
+        if len(places) > 1:
+            raise DataError("more than one schema has such a table or view; name its schema, or its database as well.")
+
+    def _is_temporary(self) -> bool:
+        """Whether the caller has a temporary table of this name; to us it is the name of another table, or of none."""
+        if not is_a(self._database, *CONNECTION):
+            return False
+        try:
+            self._database.sql(f"SELECT * FROM temp.main.{self.source}")  # bound, not run
+        except Exception:
+            return False
+        return True
 
     def row_number(self) -> str | None:
         """The number of a row in a table of DuckDB, in the order in which rows were inserted."""

@@ -23,7 +23,8 @@ LARGEST = 2.0**52
 """The largest scale of the noise, in lattice units: larger noise would leave the 64-bit integers of OpenDP."""
 
 EDGE = 2**62
-"""Totals beyond it, of more rows than can be, are clipped: OpenDP's integers have 64 bits."""
+"""Totals beyond it, of a billion rows or more, are clipped: OpenDP's integers have 64 bits. Clipping costs accuracy,
+not privacy."""
 
 
 class Consent:

@@ -37,7 +37,7 @@ def as_measurement(plan: dp.Plan, *, ledger: Any = None, dataset: str | None = N
     """
     import opendp.prelude as opendp
 
-    (epsilon, delta), rows = _guarantee(plan), plan.rows
+    (epsilon, delta), rows = _guarantee(plan, charged=ledger is not None), plan.rows
 
     def privacy_map(distance: int) -> float | tuple[float, float]:
         steps = steps_between(distance, rows.contributions, rows.neighbors == "add-remove")
@@ -85,8 +85,13 @@ def group_privacy(epsilon: float, delta: float, steps: int) -> tuple[float, floa
     return grown, min(1.0, delta * total * (1 + 2.0**-40))
 
 
-def _guarantee(plan: dp.Plan) -> tuple[float, float]:
-    """The epsilon of a plan, and its delta with the numerical slack."""
+def _guarantee(plan: dp.Plan, *, charged: bool) -> tuple[float, float]:
+    """The epsilon of a plan, and its delta with the numerical slack.
+
+    Args:
+        plan: the plan.
+        charged: whether runs are charged to a ledger: then its accountant scales them to at most the plan's budget.
+    """
     if plan.modeled:
         raise dp.PlanError("this plan rests on a model of the data; an OpenDP measurement holds for every data set.")
     if plan.rows.person is not None:
@@ -98,5 +103,6 @@ def _guarantee(plan: dp.Plan) -> tuple[float, float]:
     if None in slacks:
         raise dp.PlanError("the numerical slack of this plan is known once the dimension is; say dp.Rows(dim=...).")
     slack = math.fsum(slack for slack in slacks if slack)
+    epsilon = max(plan.spent.epsilon, plan.budget.epsilon) if charged else plan.spent.epsilon
     delta = plan.spent.delta + slack
-    return plan.spent.epsilon, math.nextafter(delta, 1.0) if slack else delta
+    return epsilon, math.nextafter(delta, 1.0) if slack else delta

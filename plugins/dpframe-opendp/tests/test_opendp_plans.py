@@ -74,6 +74,7 @@ def test_an_invocation_is_a_run_that_is_charged(tmp_path: Path) -> None:
     made = as_measurement(plan(), ledger=ledger, dataset="clinic")
     result = made(X)
     assert isinstance(result, dp.Result)
+    assert made.map(1)[0] >= plan().budget.epsilon >= result.spent.epsilon  # the ledger's accountant scales the plan
     assert result.charge is not None
     assert "clinic" == result.charge.dataset
     first = (made >> (lambda released: float(released["top"][0, 0])))(X)

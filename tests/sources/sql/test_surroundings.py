@@ -91,3 +91,37 @@ def test_functions_in_place_of_those_of_sqlite() -> None:
         connection.create_function("typeof", 1, lambda cell: "blob")
         with pytest.raises(dp.DataError, match="not the engine's own"):
             of_engine(dp.table(connection, "people"), SEX, MOMENT)
+
+
+def test_a_search_path_that_our_connection_does_not_have() -> None:
+    """The caller's name would be that of another table to us."""
+    rows = dp.Rows(columns=[dp.Column("x", 0, 4)], neighbors="add-remove", center=True)
+    with connected("duckdb", "") as connection:
+        load(connection, "duckdb", {"x": [4.0]})
+        run(connection, "CREATE SCHEMA mine")
+        load(connection, "duckdb", {"x": [1.0, 2.0]}, name="mine.people")
+        run(connection, "SET search_path = 'mine'")
+        with pytest.raises(dp.DataError, match="more than one schema"):
+            of_engine(dp.table(connection, "people"), rows, MOMENT)
+        expected = of_arrays({"x": np.array([1.0, 2.0])}, rows, MOMENT)
+        assert expected == of_engine(dp.table(connection, "mine.people"), rows, MOMENT)
+
+
+def test_a_setting_that_turns_the_order_of_rows() -> None:
+    x, who = np.array([1.0, 2.0, 3.0, 4.0]), np.array(["a", "a", "b", "b"])
+    with connected("duckdb", "") as connection:
+        run(connection, "SET GLOBAL default_order = 'DESC'")
+        load(connection, "duckdb", {"x": x.tolist(), "who": who.tolist()})
+        expected = of_arrays({"x": x, "who": who}, PEOPLE, MOMENT)
+        assert expected == of_engine(dp.table(connection, "people"), PEOPLE, MOMENT)
+
+
+def test_a_temporary_table_that_our_connection_does_not_see() -> None:
+    rows = dp.Rows(columns=[dp.Column("x", 0, 4)], neighbors="add-remove", center=True)
+    with connected("duckdb", "") as connection:
+        load(connection, "duckdb", {"x": [4.0]})
+        run(connection, "CREATE TEMP TABLE people AS SELECT 1.0::DOUBLE AS x")
+        with pytest.raises(dp.DataError, match="temporary"):
+            of_engine(dp.table(connection, "people"), rows, MOMENT)
+        expected = of_arrays({"x": np.array([4.0])}, rows, MOMENT)
+        assert expected == of_engine(dp.table(connection, "main.people"), rows, MOMENT)
