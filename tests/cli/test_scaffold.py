@@ -35,7 +35,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-@each_folder
+@pytest.mark.parametrize(
+    "folder", ["dpframe-lengths", pytest.param(NAMES["dpframe-row-lengths-by-edge"], marks=pytest.mark.long)]
+)
 def test_it_passes_its_own_tests(written: Path, folder: str) -> None:
     told = run(sys.executable, "-m", "pytest", "-q", cwd=written / folder, path=written / "site")
     assert " passed" in told

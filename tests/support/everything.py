@@ -73,6 +73,9 @@ def plans() -> dict[str, dp.Plan]:
         "ranges": dp.Plan(rows=dp.Rows(columns=COLUMNS, neighbors="add-remove"), budget=budget, steps=RANGES),
         "complex": dp.Plan(rows=dp.Rows(norm=1.0, neighbors="replace"), budget=budget, steps=COMPLEX),
         "adaptive, by its own columns": dp.pca_plan(columns=COLUMNS, epsilon=2.0, neighbors="add-remove", k=2),
+        "adaptive, with a linear map": dp.covariance_plan(
+            columns={f"c{at}": (-2, 2) for at in range(8)}, epsilon=2.0, delta=1e-6, neighbors="add-remove"
+        ),
     }
     elsewhere = {name: {"neighbors": "add-remove"} for name in sorted(DRAWN_ELSEWHERE)}
     for name, parameters in {**PARAMETERS, **elsewhere}.items():
@@ -89,5 +92,6 @@ def released(name: str) -> dp.Result:
     plan, seed = plans()[name], None if name in DRAWN_ELSEWHERE else SEED
     if plan.rows.columns is not None and plan.rows.columns[0].name == "age":
         return plan.run(table(), insecure_seed=seed)
-    data = np.random.default_rng(1).normal(scale=[0.5, 0.3, 0.1], size=(2000, 3))
+    width = 3 if plan.rows.columns is None else len(plan.rows.columns)
+    data = np.random.default_rng(1).normal(scale=np.geomspace(0.5, 0.1, width), size=(2000, width))
     return plan.run(data, insecure_seed=seed)

@@ -39,7 +39,7 @@ def projector_error(basis: Any, k: int) -> float:
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
-@pytest.mark.parametrize("norm", [1.0, 3.0])
+@pytest.mark.parametrize("norm", [pytest.param(1.0, marks=pytest.mark.long), 3.0])
 @pytest.mark.parametrize("spectrum", [[1.0, 1.0, 1.0], [3.0, 2.0, 1.0]])
 def test_forecasts_of_the_orbit_agree_with_simulation(relation: str, norm: float, spectrum: list[float]) -> None:
     built = plan(

@@ -10,8 +10,11 @@ from statistics import NormalDist
 def gamma_law(variances: Sequence[float]) -> tuple[float, float]:
     """A unit u and degrees ν such that uχ²_ν has the mean and the variance of a sum of independent v·χ²₁.
 
-    >>> gamma_law([7.0, 7.0, 7.0]), gamma_law([3.0, 1.0])
-    ((7.0, 3.0), (2.5, 1.6))
+    >>> gamma_law([7.0, 7.0, 7.0])
+    (7.0, 3.0)
+    >>> unit, degrees = gamma_law([3.0, 1.0])
+    >>> round(unit * degrees, 9), round(2 * unit**2 * degrees, 9)  # 3 + 1, and 2(3² + 1²)
+    (4.0, 20.0)
     """
     if min(variances) == max(variances):
         return variances[0], float(len(variances))
