@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -96,8 +95,8 @@ def test_what_is_no_connection() -> None:
         dp.table("a.duckdb", "people", order="day")
     with pytest.raises(dp.PlanError, match="order= is for push=True"):
         dp.query("select 1", order=["day"])
-    with pytest.raises(dp.DataError, match="make a view of it"):
-        plan().run(dp.query("select 1", sqlite3.connect(":memory:"), push=True))
+    with connected("sqlite", "") as connection, pytest.raises(dp.DataError, match="make a view of it"):
+        plan().run(dp.query("select 1", connection, push=True))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
