@@ -58,15 +58,13 @@ def main() -> None:
         parser.error(f"there is no section {unknown[0]!r}; there is: {', '.join(ALL)}")
     chosen = [*asked.sections, *(LONG if asked.long else ())] or list(SECTIONS)
     console = Console(width=None if sys.stdout.isatty() else 140)
-    here = machine.facts()
-    there, earlier = report.load()
-    known = earlier if here == there else {}  # figures of another machine or other versions do not mix with these
+    known = report.load()
     for name in ALL:
         if name in chosen:
             known[name] = _measured(name, asked.patience, asked.quick, console)
             report.show(known[name], console)
             if not asked.quick:
-                report.save(here, {name: known[name] for name in ALL if name in known})
+                report.save({name: known[name] for name in ALL if name in known})
 
 
 def _measured(name: str, patience: float, quick: bool, console: Console) -> report.Measured:
@@ -75,7 +73,9 @@ def _measured(name: str, patience: float, quick: bool, console: Console) -> repo
         turns = Turns(bar, patience, quick)
         table = measure(turns)
     date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return report.Measured(table=table, date=date, rounds=turns.rounds, disturbed=turns.disturbed)
+    return report.Measured(
+        table=table, machine=machine.facts(), date=date, rounds=turns.rounds, disturbed=turns.disturbed
+    )
 
 
 if __name__ == "__main__":

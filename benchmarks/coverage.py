@@ -17,6 +17,7 @@ from dpframe.kinds import Kind
 from dpframe.lattice import FloatArray
 from dpframe.noise import Keystream
 from dpframe.run.error_bars import CONFIDENCE, ErrorBars
+from dpframe.run.noise_law import noise_in
 from dpframe.run.runner import act, draw_and_derive, read
 from dpframe.sources import open_source
 
@@ -203,7 +204,7 @@ def _adaptive(goal: str) -> Callable[[FloatArray, float, int], dict[str, Cell]]:
         drawn, truths = [], []
         for random in _streams(epsilon, releases):
             values = draw_and_derive(plan, source, random).values
-            exact = _augmented(rows, values)
+            exact = _with_map(plan, rows, values) if "cov.linear" in values else _augmented(rows, values)
             moment = dp.AugmentedMoment(exact, axes=without.rows.axes, constant=1.0)
             truth = _chained(without, {"moment": moment})
             drawn.append(values)
@@ -218,11 +219,29 @@ def _augmented(rows: FloatArray, values: dict[str, Kind]) -> FloatArray:
     """The moment of the rows as they were placed and scaled down, in mapped coordinates, with a constant of 1."""
     about = np.clip(values["cov.about"].array, -1.0, 1.0)
     scale = values["cov.scale"].array if "cov.scale" in values else np.ones(rows.shape[1])
-    placed = (rows - about) / scale
-    lengths = np.linalg.norm(placed, axis=1)
-    placed *= np.minimum(1.0, float(values["cov.norm"].array) / np.maximum(lengths, 1e-300))[:, None]
-    wide = np.column_stack([placed * scale, np.ones(len(rows))])
+    wide = np.column_stack([_shortened((rows - about) / scale, values["cov.norm"]) * scale, np.ones(len(rows))])
     return np.asarray(wide.T @ wide)
+
+
+def _with_map(plan: dp.Plan, rows: FloatArray, values: dict[str, Kind]) -> FloatArray:
+    """The same where there is a linear map, about the mean: each entry is the average of both moments, by precision."""
+    rates, axes = np.linalg.eigh(values["cov.linear"].array)
+    about = (rows - np.clip(values["cov.center"].array, -1.0, 1.0)) @ axes
+    products = np.outer(rates, rates)
+    pilot = np.cov(_shortened(about, values["cov.radius"]).T, bias=True)
+    moment = np.cov(_shortened(about * rates, values["cov.linear-radius"]).T, bias=True) / products
+    noise = {name: noise_in(plan, f"cov.{name}", values)["off-diagonal"] for name in ("pilot", "moment")}
+    weight = 1 / (1 + (noise["moment"] / products / noise["pilot"]) ** 2)
+    found = axes @ (weight * moment + (1 - weight) * pilot) @ axes.T
+    whole = np.eye(len(found) + 1)
+    whole[:-1, :-1] = (found + found.T) / 2
+    return np.asarray(whole * len(rows))
+
+
+def _shortened(rows: FloatArray, norm: Kind) -> FloatArray:
+    """Rows scaled down to a released norm."""
+    lengths = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
+    return np.asarray(rows * np.minimum(1.0, float(norm.array) / lengths)[:, None])
 
 
 def _sorted_spectrum(rows: FloatArray, epsilon: float, releases: int) -> dict[str, Cell]:
@@ -240,11 +259,37 @@ def _sorted_spectrum(rows: FloatArray, epsilon: float, releases: int) -> dict[st
     return _cells(plan, drawn, [{"eigenvalues": dp.Spectrum(exact)}] * releases)
 
 
+def _slopes(rows: FloatArray, epsilon: float, releases: int) -> dict[str, Cell]:
+    """The model of the last column: the slopes of the rows as they were scaled down, through the mean of all rows."""
+    dim = rows.shape[1]
+    target, mean = f"x{dim - 1}", rows.mean(axis=0)
+    plan = dp.Plan(
+        rows=dp.Rows(columns=_columns(dim), neighbors="add-remove"),
+        budget=dp.Budget(epsilon=epsilon, delta=DELTA),
+        steps=[
+            dp.release("cov", "adaptive", goal="regression", target=target),
+            dp.derive("model", "regression", of="cov", target=target),
+        ],
+    )
+    source = open_source(rows, plan.rows)
+    drawn: list[dict[str, Kind]] = []
+    truths: list[dict[str, Kind]] = []
+    for random in _streams(epsilon, releases):
+        values = draw_and_derive(plan, source, random).values
+        moment = dp.AugmentedMoment(_augmented(rows, values), axes=plan.rows.axes, constant=1.0)
+        drawn.append(values)
+        model = dp.postprocess.Regression(of=moment, target=target, penalty=0.0).apply()
+        intercept = mean[-1] - model.slopes @ mean[:-1]
+        truths.append({"model": attrs.evolve(model, array=np.append(model.slopes, intercept))})
+    return _cells(plan, drawn, truths, {"model"})
+
+
 PLANS: dict[str, Callable[[FloatArray, float, int], dict[str, Cell]]] = {
     "gaussian": _plain("gaussian", DELTA),
     "matrix-laplace": _plain("matrix-laplace", 0.0),
     "adaptive, covariance": _adaptive("covariance"),
     "adaptive, correlation": _adaptive("correlation"),
+    "adaptive, regression": _slopes,
     "laplace-eigenvalues": _sorted_spectrum,
 }
 

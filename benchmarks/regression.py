@@ -18,7 +18,7 @@ from benchmarks.table import Row, Table, Value
 from benchmarks.timing import Turns
 from dpframe.lattice import FloatArray
 
-SEEDS, QUICK_SEEDS = range(1, 16), range(1, 6)
+SEEDS, QUICK_SEEDS = range(1, 101), range(1, 6)
 EPSILONS = (0.1, 1.0, 4.0)
 DELTA = 1e-6
 RELATIONS: tuple[Neighbors, ...] = ("add-remove", "replace")

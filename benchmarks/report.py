@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 import attrs
@@ -24,12 +25,14 @@ class Measured:
 
     Args:
         table: its figures.
+        machine: what it was measured on, and with which versions.
         date: when, in UTC.
         rounds: how many rounds of timings were counted.
         disturbed: during how many of them other processes were busy.
     """
 
     table: Table
+    machine: dict[str, str]
     date: str
     rounds: int
     disturbed: int
@@ -61,37 +64,65 @@ def show(measured: Measured, console: Console) -> None:
     console.print()
 
 
-def load() -> tuple[dict[str, str], dict[str, Measured]]:
-    """The machine and the sections of the last results; empty where there are none."""
+def load() -> dict[str, Measured]:
+    """The sections of the last results; empty where there are none."""
     if not JSON.exists():
-        return {}, {}
+        return {}
     content = json.loads(JSON.read_text(encoding="utf-8"))
-    return content["machine"], {name: _section(found) for name, found in content["sections"].items()}
+    return {name: _section(found, content["machines"]) for name, found in content["sections"].items()}
 
 
-def _section(found: dict[str, Any]) -> Measured:
+def _section(found: dict[str, Any], machines: dict[str, dict[str, str]]) -> Measured:
     table = found["table"]
     rows = tuple(Row(**row) for row in table["rows"])
     return Measured(
         table=Table(
             title=table["title"], notes=tuple(table["notes"]), rows=rows, details=tuple(table.get("details", ()))
         ),
+        machine=machines[found["machine"]],
         date=found["date"],
         rounds=found["rounds"],
         disturbed=found["disturbed"],
     )
 
 
-def save(machine: dict[str, str], sections: dict[str, Measured]) -> None:
+def save(sections: dict[str, Measured]) -> None:
     """Write results.json and the page made from it."""
-    content = {"machine": machine, "sections": {name: attrs.asdict(section) for name, section in sections.items()}}
+    machines = _machines(sections)
+    content = {
+        "machines": machines,
+        "sections": {
+            name: {**attrs.asdict(section), "machine": _letter(section, machines)} for name, section in sections.items()
+        },
+    }
     JSON.write_text(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-    PAGE.write_text(_page(machine, sections), encoding="utf-8")
+    PAGE.write_text(_page(sections, machines), encoding="utf-8")
 
 
-def _page(machine: dict[str, str], sections: dict[str, Measured]) -> str:
-    lines = ["# Benchmark results", "", "Written by `make bench`; not edited by hand.", ""]
-    lines += ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in machine.items()), ""]
+def _machines(sections: dict[str, Measured]) -> dict[str, dict[str, str]]:
+    """The machines of all sections by letter, in the order of their first section."""
+    found: list[dict[str, str]] = []
+    for section in sections.values():
+        if section.machine not in found:
+            found.append(section.machine)
+    return dict(zip(ascii_uppercase, found, strict=False))
+
+
+def _letter(section: Measured, machines: dict[str, dict[str, str]]) -> str:
+    return next(letter for letter, machine in machines.items() if machine == section.machine)
+
+
+def _page(sections: dict[str, Measured], machines: dict[str, dict[str, str]]) -> str:
+    facts = dict.fromkeys(fact for machine in machines.values() for fact in machine)
+    lines = [
+        "# Benchmark results",
+        "",
+        "Written by `make bench`; not edited by hand. Compare times of one machine only.",
+        "",
+    ]
+    lines += [f"| machine | {' | '.join(machines)} |", "|---|" + "---|" * len(machines)]
+    lines += [f"| {fact} | {' | '.join(machine.get(fact, '') for machine in machines.values())} |" for fact in facts]
+    lines += [""]
     for section in sections.values():
         table = section.table
         lines += [f"## {table.title}", ""]
@@ -99,7 +130,8 @@ def _page(machine: dict[str, str], sections: dict[str, Measured]) -> str:
         lines += ["|---|" + "---:|" * len(table.columns) + "---|---|"]
         for row in table.rows:
             lines.append(f"| {' | '.join([row.what, *_cells(row, table.columns), row.goal, row.verdict])} |")
-        lines += ["", *(f"{note}\n" for note in (*table.notes, section.circumstances))]
+        circumstances = f"Machine {_letter(section, machines)}. {section.circumstances}"
+        lines += ["", *(f"{note}\n" for note in (*table.notes, circumstances))]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -43,6 +43,7 @@ from dpframe.sources.queries import query
 from dpframe.sources.sql.table import table
 from dpframe.spec.budget import Budget, ModelBudget
 from dpframe.spec.columns import Category, Column
+from dpframe.spec.matrix import Matrix
 from dpframe.spec.models import model
 from dpframe.spec.refs import ref
 from dpframe.spec.rows import Rows
@@ -70,6 +71,7 @@ __all__ = [
     "Interval",
     "Ledger",
     "LedgerError",
+    "Matrix",
     "Mechanism",
     "ModelBudget",
     "Plan",

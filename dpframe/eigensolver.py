@@ -11,6 +11,11 @@ norms except for ‖V‖₂.
 antisymmetric, solves HK + KH = H²Γ − ΓH² = RᵀV − VᵀR, because VᵀMV = H²Γ + VᵀR is symmetric, so that
 ‖K‖ ≤ 2‖R‖·‖V‖₂/(2σ). Here ‖V‖₂² ≤ 1 + o. A lack of orthogonality costs nothing but these factors.
 
+*Hermitian matrices* are treated as real symmetric ones of twice the size (:mod:`dpframe.hermitian`). Their spectral
+norms are the same and Frobenius norms √2 times as large, so that bounds on ‖R‖, o and ‖M − QΓQᵀ‖ are bounds for the
+complex matrices; and the orthogonal factor of the doubled vectors is the doubled unitary factor, since H is a function
+of VᵀV.
+
 R and o are bounded in floats, with the usual bound γ_n = nu/(1 − nu) on the rounding of inner products of length n,
 which holds for any order of summation and for fused operations; it is needed for all but the leading bits, whose
 products are exact. Or they are computed in exact integers, for V rounded to 60 bits.
@@ -24,7 +29,9 @@ from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
+from dpframe import hermitian
 from dpframe.errors import SamplingError
 from dpframe.lattice import FloatArray
 
@@ -177,10 +184,46 @@ def certified_eigensystem(matrix: Any, error: float) -> tuple[FloatArray, FloatA
     return values, vectors, float_residual(floats, values, vectors)
 
 
-def _rotated(matrix: Any, start: FloatArray, error: float) -> tuple[FloatArray, FloatArray]:
+def hermitian_eigensystem(parts: Any, error: float) -> tuple[FloatArray, NDArray[np.complex128], Residual]:
+    """The result of `certified_eigensystem` for a Hermitian matrix, with complex vectors.
+
+    The residual is that of the doubled matrices, and bounds that of the complex ones.
+
+    Args:
+        parts: the real and the imaginary part, integers of any size, (2, d, d).
+        error: as for `eigensystem`.
+
+    >>> values, _, found = hermitian_eigensystem(np.array([[[2, 0], [0, 2]], [[0, -1], [1, 0]]]), error=1e-3)
+    >>> values.round(6).tolist(), found.of_matrix <= 1e-3
+    ([1.0, 3.0], True)
+    """
+    floats = parts.astype(np.float64)
+    doubled = hermitian.doubled(floats)
+    start = np.eye(len(doubled))
+    try:
+        values, vectors = np.linalg.eigh(hermitian.as_complex(floats))
+    except np.linalg.LinAlgError:  # no convergence
+        pass
+    else:
+        found = _doubled_residual(doubled, values, vectors)
+        if found.of_matrix <= error and found.overlap < _CLOSE:
+            return values, vectors, found
+        if found.overlap < _NEARLY:
+            start = hermitian.doubled(vectors)
+    values, columns = _rotated(hermitian.doubled(parts), start, error, paired=True)
+    upper, lower = np.split(columns, 2)
+    vectors = upper - 1j * lower
+    return values, vectors, _doubled_residual(doubled, values, vectors)
+
+
+def _doubled_residual(doubled: FloatArray, values: FloatArray, vectors: NDArray[Any]) -> Residual:
+    return float_residual(doubled, np.tile(values, 2), hermitian.doubled(vectors))
+
+
+def _rotated(matrix: Any, start: FloatArray, error: float, *, paired: bool = False) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues and eigenvectors by rotations of nearly orthonormal vectors, rounded to floats."""
     rounding = SLACK * UNIT * math.sqrt(sum(int(entry) ** 2 for entry in matrix.flat))
-    fixed = fixed_eigensystem(matrix, start, error - rounding)
+    fixed = fixed_eigensystem(matrix, start, error - rounding, paired=paired)
     unit = 1 << FIXED
     values = np.array([value / unit for value in fixed.values])
     vectors = np.array([[entry / unit for entry in row] for row in _shifted(fixed.vectors, 0)])
@@ -202,13 +245,15 @@ class FixedPoint:
     residual: Residual
 
 
-def fixed_eigensystem(matrix: Any, start: FloatArray, error: float) -> FixedPoint:
+def fixed_eigensystem(matrix: Any, start: FloatArray, error: float, *, paired: bool = False) -> FixedPoint:
     """Eigenvalues and eigenvectors of a symmetric integer matrix by Jacobi rotations, in fixed-point arithmetic.
 
     Args:
         matrix: a symmetric array of integers of any size.
         start: nearly orthonormal columns to begin with; the identity will do.
         error: the bound on ‖M − QΓQᵀ‖ that is to be proved; a SamplingError is raised where it is out of reach.
+        paired: whether the matrix and ``start`` are doubled complex ones. So are the columns after each rotation then,
+            up to the last bits, and the first half of them is returned.
     """
     from flint import fmpz_mat
 
@@ -221,11 +266,11 @@ def fixed_eigensystem(matrix: Any, start: FloatArray, error: float) -> FixedPoin
         values = [inner[i][i] for i in range(len(inner))]
         found = _residual(exact, values, basis, FIXED)
         if found.of_matrix <= error and found.overlap < _CLOSE:
-            order = sorted(range(len(values)), key=values.__getitem__)
+            order = sorted(range(len(values) // (1 + paired)), key=values.__getitem__)
             columns = _shifted(basis.transpose(), 0)
             return FixedPoint([values[i] for i in order], fmpz_mat([columns[i] for i in order]).transpose(), found)
         least = int(error * unit) // (8 * len(inner))
-        basis = fmpz_mat(_swept(inner, _shifted(basis.transpose(), 0), least)).transpose()
+        basis = fmpz_mat(_swept(inner, _shifted(basis.transpose(), 0), least, paired=paired)).transpose()
     raise SamplingError(
         f"the error of the eigenvalue solver is above what the noise covers after {SWEEPS} attempts. The charge stands."
     )
@@ -243,10 +288,18 @@ def _orthonormal(basis: Any) -> Any:
     return basis
 
 
-def _swept(inner: list[list[int]], columns: list[list[int]], least: int) -> list[list[int]]:
-    """The columns after one rotation for each entry of VᵀMV off the diagonal that is larger than ``least``."""
-    dim = len(inner)
+def _swept(inner: list[list[int]], columns: list[list[int]], least: int, *, paired: bool) -> list[list[int]]:
+    """The columns after one rotation for each entry of VᵀMV off the diagonal that is larger than ``least``.
+
+    If they are paired, columns j and j + d are the vector j of d. It is multiplied by the phase that makes an entry
+    real, a rotation in the plane of its two columns, before it is turned with another one.
+    """
+    dim = len(inner) // (1 + paired)
     for p, q in itertools.combinations(range(dim), 2):
+        if paired and abs(inner[p][q + dim]) > least:
+            real, imaginary = inner[p][q], inner[p][q + dim]
+            root = math.isqrt(real**2 + imaginary**2 << 2 * FIXED)
+            _turn(inner, columns, (q, q + dim), (real << 2 * FIXED) // root, (-imaginary << 2 * FIXED) // root)
         if abs(inner[p][q]) <= least:
             continue
         gap, twice = inner[q][q] - inner[p][p], 2 * inner[p][q]
@@ -254,13 +307,20 @@ def _swept(inner: list[list[int]], columns: list[list[int]], least: int) -> list
         tangent = (twice << FIXED) // (gap + root if gap >= 0 else gap - root)
         cosine = math.isqrt((1 << 4 * FIXED) // ((1 << 2 * FIXED) + tangent**2))
         sine = tangent * cosine >> FIXED
-        for vectors in (inner, columns):
-            first, second = vectors[p], vectors[q]
-            vectors[p] = [cosine * a - sine * b >> FIXED for a, b in zip(first, second, strict=True)]
-            vectors[q] = [sine * a + cosine * b >> FIXED for a, b in zip(first, second, strict=True)]
-        for row in inner:
-            row[p], row[q] = cosine * row[p] - sine * row[q] >> FIXED, sine * row[p] + cosine * row[q] >> FIXED
+        for pair in ((p, q), (p + dim, q + dim))[: 1 + paired]:
+            _turn(inner, columns, pair, cosine, sine)
     return columns
+
+
+def _turn(inner: list[list[int]], columns: list[list[int]], pair: tuple[int, int], cosine: int, sine: int) -> None:
+    """Turn two columns in their plane, and VᵀMV with them."""
+    p, q = pair
+    for vectors in (inner, columns):
+        first, second = vectors[p], vectors[q]
+        vectors[p] = [cosine * a - sine * b >> FIXED for a, b in zip(first, second, strict=True)]
+        vectors[q] = [sine * a + cosine * b >> FIXED for a, b in zip(first, second, strict=True)]
+    for row in inner:
+        row[p], row[q] = cosine * row[p] - sine * row[q] >> FIXED, sine * row[p] + cosine * row[q] >> FIXED
 
 
 def _shifted(matrix: Any, bits: int) -> list[list[int]]:

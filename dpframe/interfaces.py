@@ -51,6 +51,8 @@ class Statistic(ABC):
     """Which rows it is computed from: "mapped" (columns on [-1, 1]), "placed" (then taken about ``Rows.about`` and
     divided by ``Rows.scale``) or "clipped" (then scaled down to ``Rows.norm``). Released parts of the promise that it
     depends on must be known before it is read."""
+    takes_complex: ClassVar[bool] = False
+    """Whether it is defined for complex rows; other statistics of such rows are refused."""
 
     @abstractmethod
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
@@ -98,8 +100,14 @@ class Mechanism(ABC):
 
     Noise of another library cannot be seeded or replayed: reports name the library, a run with a seed is refused, and
     the conformance kit exempts it from the check that the stream decides its values."""
+    matrix_norm: ClassVar[Literal["", "frobenius", "trace_norm"]] = ""
+    """The norm in which it needs the bound of a `dp.Matrix`, a matrix that was computed elsewhere; empty where it needs
+    rows. One that takes a matrix reads the second moment alone, has all of its sensitivity from
+    :mod:`dpframe.sensitivity`, and serves any symmetric matrix, also with negative eigenvalues."""
     law_unknown: ClassVar[str] = ""
     """Why `law` may be None, in a sentence for reports, such as what the error depends on that is not released."""
+    takes_complex: ClassVar[bool] = False
+    """Whether it releases from complex rows (``Rows.complex``), whose moment is Hermitian; otherwise it is refused."""
 
     def reads(self) -> tuple[Statistic, ...]:
         """The statistics this mechanism needs; the second moment by default.
@@ -170,7 +178,7 @@ class Mechanism(ABC):
         """
         from dpframe.intervals.additive import law_of
 
-        return law_of(value, self.noise(rows, level))
+        return law_of(value, self.noise(rows, level), semidefinite=rows.semidefinite)
 
     def redraw(self, value: Kind, rows: Rows, level: float, random: np.random.Generator) -> Kind | None:
         """A release as it would be drawn again if the released value were the truth; None if that is not known.

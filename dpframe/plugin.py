@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dpframe import *  # noqa: F403
 from dpframe import __all__ as _users
-from dpframe import eigensolver, lattice, postprocess, rounding, sensitivity, validators
+from dpframe import eigensolver, hermitian, lattice, postprocess, rounding, sensitivity, validators
 from dpframe.builtin.private_quantile import PrivateQuantile
 from dpframe.interfaces import API_VERSION
 from dpframe.intervals import AffineLaw, EntryLaw, Law, MatrixLaw
@@ -112,6 +112,7 @@ __all__ = [  # noqa: PLE0604 - names of dpframe, and these
     "compiled",
     "compiled_part",
     "eigensolver",
+    "hermitian",
     "input",
     "lattice",
     "law_of",

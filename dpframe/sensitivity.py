@@ -37,11 +37,38 @@ replacing one row may also act as adding or removing one, which has no larger ef
 for Hermitian matrices H whose eigenvalues lie in an interval of length 1: a new row x adds xᵀHx to each score, which is
 ‖x‖² times a number in that interval, and a removed row subtracts such a term.
 
+Complex rows x have the Hermitian moment Σ x xᴴ, with d complex coordinates, and the same sensitivities: xxᴴ has the one
+eigenvalue ‖x‖²; ‖xxᴴ − yyᴴ‖² = ‖x‖⁴ + ‖y‖⁴ − 2|xᴴy|² and ‖xxᴴ − yyᴴ‖₁² = (‖x‖² + ‖y‖²)² − 4|xᴴy|², since the
+difference has the trace ‖x‖² − ‖y‖² and a rank of at most 2; and for d = 1 it is |x|² − |y|², a number of at most R².
+The Frobenius norm counts the real and the imaginary part of each entry off the diagonal twice, above and below it.
+
 The blocks T = Σaaᵀ, C = Σabᵀ and τ = Σ‖b‖² together, with A = ‖a‖² and B = ‖b‖² in units of R²: one row reaches 1, 1
 and 1, so that the weighted sum is 1 + 2 + 4. If (a, b) is replaced by (a', b') with t = |a·a'| and |b·b'| ≤ w = √(BB'),
 it is at most A² + A'² − 2t² + 2(AB + A'B' + 2tw) + 4(B − B')², which increases in A and A'; at A = A' = 1, by
 2tw ≤ t² + w², it is at most 2(1 + B)(1 + B') + 4(B − B')². That is convex in B and in B': 8 at the corners (1, 1),
 (1, 0) and (0, 1), and 2 at (0, 0).
+
+Of a matrix that was computed elsewhere (`dp.Matrix`) it is promised how far one person moves it, under either relation:
+by at most F in Frobenius norm, or T in trace norm, which is a bound in Frobenius norm too. In units of the lattice, and
+with the rounding to it:
+
+====================================  =======================
+moment, Frobenius norm                ⌈F⌉ + 2d
+moment, trace norm                    ⌈T⌉ + ⌈2d√d⌉
+eigenvalues, L1 norm                  ⌈T⌉ + ⌈2d√d⌉
+score ⟨M, H⟩, spread over H           ⌈T⌉ + ⌈2d√d⌉
+====================================  =======================
+
+Let S be the symmetric part of the matrix, in lattice units, which moves by no more than the matrix in either norm. Its
+entries are sums of two halves, each rounded to an integer, so the integer matrix is within 1 of S in each entry, and
+the change of it within 2 of the change of S. A symmetric matrix of entries of at most 2 has a Frobenius norm of at most
+2d, and a trace norm of at most √d times that. Of a complex matrix the Hermitian part counts, and real and imaginary
+parts are rounded alike: entries of the change are then within √8, and 2d becomes ⌈√8·d⌉, 2d√d ⌈√8·d√d⌉. The sorted
+eigenvalues of two symmetric matrices differ by at most the trace norm of their difference D in L1 norm, and by its
+Frobenius norm in L2 norm (Lidskii; Hoffman and Wielandt). The spread: let D have the eigenvalues δ, and p and −n be the
+sums of the positive and the negative ones. For H with eigenvalues in [a, a + 1], ⟨D, H⟩ − a·tr D = ⟨D, H − a⟩ is
+between −n and p, so two such scores differ by at most p + n, the trace norm. That is reached where H − a can be the
+projector on the positive eigenvectors, and on the negative ones.
 
 References:
     Dwork, Talwar, Thakurta and Zhang 2014 (moment); Mangoubi, Wu, Kale, Thakurta and Vishnoi 2022 for eigenvalues
@@ -51,12 +78,15 @@ References:
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import attrs
 
+from dpframe.errors import PlanError
 from dpframe.lattice import RADIUS
 from dpframe.rounding import sqrt_up, up
+from dpframe.spec.matrix import Matrix
 
 if TYPE_CHECKING:
     from dpframe.spec.rows import Rows
@@ -85,16 +115,37 @@ class Sensitivity:
 
 def moment(rows: Rows) -> Sensitivity:
     """Sensitivity of the second moment, with the constant coordinate if the plan is centered."""
+    if isinstance(rows, Matrix):
+        return Sensitivity(l2_squared=(_promised(rows, "frobenius") + _rounding(rows, rows.known_dim**2)) ** 2)
     return Sensitivity(l2_squared=rows.contributions**2 * _two_rows(rows) * _one_row(rows) ** 2)
 
 
 def moment_trace_norm(rows: Rows) -> int:
     """Sensitivity of the second moment in trace norm, with the constant coordinate if the plan is centered."""
+    if isinstance(rows, Matrix):
+        return _promised(rows, "trace_norm") + _rounding(rows, rows.known_dim**3)
     return rows.contributions * _two_rows(rows) * _one_row(rows)
+
+
+def _promised(rows: Matrix, norm: str) -> int:
+    """How far one person moves the matrix, in lattice units, rounded up, before it is rounded to the lattice."""
+    return math.ceil(Fraction(rows.bound(norm)) * Fraction(4) ** rows.halvings)
+
+
+def _rounding(rows: Matrix, power: int) -> int:
+    """The root of a power of the dimension, rounded up, times how far rounding moves two entries apart: 2, or √8."""
+    return math.isqrt(4 * (1 + rows.complex) * power - 1) + 1
+
+
+def _refuse_matrix(rows: Rows) -> None:
+    """Raise PlanError for a matrix that was computed elsewhere, of which only the moment's sensitivity is known."""
+    if isinstance(rows, Matrix):
+        raise PlanError("dp.Matrix promises how far one person moves the matrix, and nothing about rows.")
 
 
 def _one_row(rows: Rows) -> int:
     """The largest squared length of a row, with the constant coordinate if the plan is centered."""
+    _refuse_matrix(rows)
     return RADIUS**2 + (rows.constant**2 if rows.center else 0)
 
 
@@ -111,6 +162,7 @@ def fold_moments(rows: Rows) -> Sensitivity:
 
 def augmented_sum(rows: Rows, constant: int) -> Sensitivity:
     """Sensitivity of the sum of rows [q, constant]; the constant is at most RADIUS."""
+    _refuse_matrix(rows)
     plain = rows.columns is None or rows.is_moved  # about the middle of its ranges, a category has one level that is 1
     nonzero = rows.known_dim if plain else len(rows.columns or ())
     longest = math.isqrt(nonzero * RADIUS**2)
@@ -128,11 +180,14 @@ def eigenvalues(rows: Rows) -> Sensitivity:
 
 def score(rows: Rows) -> int:
     """Sensitivity of the difference of two scores ⟨M, H⟩, for Hermitian matrices H with eigenvalues in [0, 1]."""
+    if isinstance(rows, Matrix):
+        return moment_trace_norm(rows)
     return rows.contributions * (2 if rows.neighbors == "replace" else 1) * _one_row(rows)
 
 
 def blocks(rows: Rows, rank: int) -> dict[str, Sensitivity]:
     """Sensitivities of the parts of a block moment, whose two clip radii are both RADIUS on their lattices."""
+    _refuse_matrix(rows)
     replace = rows.neighbors == "replace"
     square = (rows.contributions * RADIUS**2) ** 2
     return {
@@ -144,10 +199,12 @@ def blocks(rows: Rows, rank: int) -> dict[str, Sensitivity]:
 
 def blocks_together(rows: Rows) -> int:
     """The largest ‖ΔT‖² + 2‖ΔC‖² + 4Δτ² of the signal, the cross part and the residual of a block moment."""
+    _refuse_matrix(rows)
     return (8 if rows.neighbors == "replace" else 7) * (rows.contributions * RADIUS**2) ** 2
 
 
 def histogram(rows: Rows) -> Sensitivity:
     """Sensitivity of counts of rows in disjoint bins."""
+    _refuse_matrix(rows)
     bins = 2 if rows.neighbors == "replace" else 1
     return Sensitivity(l1=bins * rows.contributions, l2_squared=bins * rows.contributions**2)

@@ -13,12 +13,20 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from dpframe import lattice, sensitivity, validators
+from dpframe import hermitian, lattice, sensitivity, validators
 from dpframe.errors import PlanError
 from dpframe.interfaces import Statistic
-from dpframe.kinds import AugmentedMoment, AugmentedSum, FoldedMoment, Radii, Subspace, SymmetricMatrix
+from dpframe.kinds import (
+    AugmentedMoment,
+    AugmentedSum,
+    FoldedMoment,
+    HermitianMatrix,
+    Radii,
+    Subspace,
+    SymmetricMatrix,
+)
 from dpframe.lattice import FloatArray, IntArray
-from dpframe.reading.chunk import Chunk
+from dpframe.reading.chunk import Chunk, Grid
 from dpframe.sensitivity import Sensitivity
 from dpframe.spec.columns import Column
 from dpframe.spec.placement import NORM_LIMIT
@@ -34,39 +42,54 @@ BASIS_BITS = 30  # |Σ q u| ≤ 2¹⁶ · 2³⁰ · (1 + tiny) < 2⁵³: project
 
 @attrs.frozen(kw_only=True)
 class Moment(Statistic):
-    """The second moment Σ q qᵀ of the lattice rows, with the constant coordinate if the plan is centered."""
+    """The second moment Σ q qᵀ of the lattice rows, with the constant coordinate if the plan is centered.
+
+    Of complex rows, it is the Hermitian matrix Σ q qᴴ, as its real and its imaginary part: (2, dim, dim).
+    """
 
     name = "moment"
+    takes_complex = True
 
     def sensitivity(self, rows: Rows) -> Mapping[str, Sensitivity]:
         """See :func:`dpframe.sensitivity.moment`."""
         return {"moment": sensitivity.moment(rows)}
 
     def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
-        """The Gram matrix of these rows."""
-        return {"moment": lattice.gram(chunk.integers())}
+        """The Gram matrix of these rows, as Hermitian parts if they are complex."""
+        if not chunk.rows.complex:
+            return {"moment": lattice.gram(chunk.integers())}
+        gram = np.zeros((chunk.rows.width,) * 2, dtype=np.int64)
+        chunk.add_gram(gram)
+        return {"moment": hermitian.of_gram(gram)}
 
     def add_to(self, chunk: Chunk, sums: Mapping[str, ExactSum]) -> None:
-        """Add the Gram matrix of these rows without storing it."""
-        chunk.add_gram(sums["moment"].with_room(len(chunk) * lattice.RADIUS**2))
+        """Add the Gram matrix of these rows, without storing it if they are real."""
+        if chunk.rows.complex:
+            super().add_to(chunk, sums)
+        else:
+            chunk.add_gram(sums["moment"].with_room(len(chunk) * lattice.RADIUS**2))
 
     def part_shapes(self, rows: Rows) -> Mapping[str, Shape]:
-        """A square matrix."""
-        return {"moment": self.shape(rows)}
+        """A square matrix, or two."""
+        return {"moment": (2, *self.shape(rows)) if rows.complex else self.shape(rows)}
 
     @staticmethod
     def shape(rows: Rows) -> Shape:
-        """The shape of a moment, also of a released one, as far as it is known."""
-        return (None, None) if rows.dim is None else (rows.width, rows.width)
+        """The shape of a released moment, as far as it is known."""
+        return (None, None) if rows.dim is None else (rows.dim + rows.center,) * 2
 
     @staticmethod
-    def kind(rows: Rows) -> type[SymmetricMatrix] | type[AugmentedMoment]:
+    def kind(rows: Rows) -> type[SymmetricMatrix | HermitianMatrix | AugmentedMoment]:
         """The kind of a released moment."""
+        if rows.complex:
+            return HermitianMatrix
         return AugmentedMoment if rows.center else SymmetricMatrix
 
     @staticmethod
-    def value(noisy: IntArray, rows: Rows) -> SymmetricMatrix | AugmentedMoment:
+    def value(noisy: IntArray, rows: Rows) -> SymmetricMatrix | HermitianMatrix | AugmentedMoment:
         """A noisy moment in the units of the rows: post-processing."""
+        if rows.complex:
+            return HermitianMatrix(hermitian.as_complex(noisy.astype(np.float64) * rows.step**2))
         array = noisy.astype(np.float64)
         array *= rows.step**2
         array.setflags(write=False)  # so that the constructor does not copy it
@@ -318,6 +341,7 @@ class NormHistogram(Statistic):
 
     name = "norm-histogram"
     sees = "placed"
+    takes_complex = True
 
     edges: tuple[float, ...] = attrs.field(converter=validators.as_tuple, validator=_check_edges)
 
@@ -335,23 +359,21 @@ class NormHistogram(Statistic):
 
     def partial(self, chunk: Chunk) -> Mapping[str, IntArray]:
         """The counts of these rows."""
-        bits = lattice.direction_bits(chunk.rows.known_dim) - 1
-        last = 2.0**bits
-        with np.errstate(over="ignore", under="ignore"):
-            steps = np.multiply(chunk.finite(), last / self.edges[-1], dtype=np.float64, casting="unsafe")
-        np.rint(steps, out=steps)
-        np.clip(steps, -last - 1, last + 1, out=steps)  # a clipped coordinate is still beyond the last edge
-        squares = np.einsum("ij,ij->i", steps, steps)
-        return {"counts": _counts(squares, squared_edges(self.edges, bits))}
+        return {"counts": chunk.length_counts(self.grid(chunk.rows.real_dim))}
+
+    def grid(self, dim: int) -> Grid:
+        """The grid on which lengths of rows of this many coordinates are compared."""
+        return _grid(self.edges, dim)
 
 
 @lru_cache(maxsize=64)
-def squared_edges(edges: tuple[float, ...], bits: int) -> FloatArray:
-    """The squared edges on the grid of lengths: integers below 2⁵³, hence exact in float64."""
+def _grid(edges: tuple[float, ...], dim: int) -> Grid:
+    """See `NormHistogram.grid`: squared edges are integers below 2⁵³, hence exact in float64."""
+    bits = lattice.direction_bits(dim) - 1
     per_step = Fraction(2**bits) / Fraction(edges[-1])
     squares = np.array([float(round(Fraction(edge) * per_step) ** 2) for edge in edges])
     squares.setflags(write=False)  # it is shared
-    return squares
+    return Grid(2.0**bits / edges[-1], 2.0**bits, squares)
 
 
 @attrs.frozen(kw_only=True)
@@ -393,9 +415,5 @@ class ColumnHistogram(Statistic):
                 edges = column.map(edges)[:, 0]  # mapped as the cells are, so that comparisons agree
                 break
             index += len(column.labels)
-        return {"counts": _counts(chunk.finite()[:, index].astype(np.float64), edges)}
-
-
-def _counts(values: FloatArray, edges: FloatArray) -> IntArray:
-    bins = np.searchsorted(edges, values, side="left")
-    return np.bincount(bins, minlength=len(edges) + 1).astype(np.int64)
+        bins = np.searchsorted(edges, chunk.finite()[:, index].astype(np.float64), side="left")
+        return {"counts": np.bincount(bins, minlength=len(edges) + 1).astype(np.int64)}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from dpframe import lattice
+from dpframe import hermitian, lattice
 from dpframe.display.printable import NOT_PRIVATE, Printable
 from dpframe.display.tables import pairs, table
 from dpframe.display.visible import Visible
@@ -20,6 +20,7 @@ from dpframe.reading.mapper import coordinates
 from dpframe.sources import Source, open_source
 from dpframe.sources.opened import Raw, is_panic
 from dpframe.spec.columns import Category, Column
+from dpframe.spec.matrix import Matrix
 from dpframe.spec.rows import Rows
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class DataCheck(Printable):
             released.
         norms: quantiles of the lengths of rows; to about four digits if there are more than a million lengths.
         columns: the fit of each declared column.
+        symmetric: whether it is a square and symmetric array, hence more likely a covariance than rows.
     """
 
     shareable: ClassVar[bool] = False
@@ -71,12 +73,42 @@ class DataCheck(Printable):
     shortened: int | None
     norms: dict[float, float]
     columns: tuple[ColumnCheck, ...]
+    symmetric: bool = False
 
     def __rich__(self) -> RenderableType:
         return Visible(_render(self))  # a plan file may hold any text
 
 
-def check(data: Any, rows: Rows) -> DataCheck:
+@attrs.frozen(kw_only=True, repr=False)
+class MatrixCheck(Printable):
+    """How a matrix that was computed elsewhere is taken. NOT PRIVATE.
+
+    Args:
+        lost: the number of entries that are not finite, which count as 0. Of complex numbers, real and imaginary parts
+            are two entries.
+        cut: the number of entries beyond the largest that is taken.
+        largest: the largest absolute value of the entries that are taken.
+        asymmetry: the largest difference of two such entries that mirror each other; their mean counts.
+        eigenvalues: the smallest and the largest eigenvalue of what is taken.
+    """
+
+    shareable: ClassVar[bool] = False
+
+    lost: int
+    cut: int
+    largest: float
+    asymmetry: float
+    eigenvalues: tuple[float, float]
+
+    def __rich__(self) -> RenderableType:
+        return _render_matrix(self)
+
+
+@overload
+def check(data: Any, rows: Matrix) -> MatrixCheck: ...
+@overload
+def check(data: Any, rows: Rows) -> DataCheck: ...
+def check(data: Any, rows: Rows) -> DataCheck | MatrixCheck:
     """Report to the steward how the raw data fits the promise; reads all of it, and marks the report NOT PRIVATE.
 
     Never choose a norm or a range from this report and then release under it: the choice itself would leak data.
@@ -87,6 +119,9 @@ def check(data: Any, rows: Rows) -> DataCheck:
     """
     source = open_source(data, rows)
     rows = rows.bind(source.dim)
+    if source.matrix is not None:
+        assert isinstance(rows, Matrix)  # or it would not have been opened
+        return _matrix_check(source.matrix.values, rows)
     released = bool(rows.awaited)
     if released:
         rows = rows.unplaced  # a released center is not known here: rows are looked at about the middle of the ranges
@@ -94,13 +129,14 @@ def check(data: Any, rows: Rows) -> DataCheck:
     shortened = None if released else 0
     counts = {column.name: np.zeros(3, dtype=np.int64) for column in rows.columns or ()}
     for raw in _blocks(source):
-        mapped = coordinates(rows, raw).astype(np.float64)
+        mapped = coordinates(rows, raw)
+        mapped = (hermitian.real_rows(mapped) if rows.complex else mapped).astype(np.float64)
         lengths = _lengths(mapped)
         kept = lengths[np.isfinite(lengths)]
         norms.add(kept)
         counted, dropped = counted + len(lengths), dropped + len(lengths) - len(kept)
         if shortened is not None:
-            longest = rows.length * (lattice.RADIUS / lattice.inner_radius(source.dim))
+            longest = rows.length * (lattice.RADIUS / lattice.inner_radius(rows.real_dim))
             shortened += int((lengths > longest).sum())
         cells = list(raw.T) if isinstance(raw, np.ndarray) else [raw[column.name] for column in rows.columns or ()]
         for column, values in zip(rows.columns or (), cells, strict=False):
@@ -115,6 +151,29 @@ def check(data: Any, rows: Rows) -> DataCheck:
             ColumnCheck(name=name, missing=int(missing), below=int(below), above=int(above))
             for name, (missing, below, above) in counts.items()
         ),
+        symmetric=_is_symmetric(data),
+    )
+
+
+def _is_symmetric(data: Any) -> bool:
+    """Whether this is a square array, of more than one number, that equals its transpose."""
+    square = isinstance(data, np.ndarray) and data.ndim == 2 and data.shape[0] == data.shape[1] > 1
+    return square and bool(np.array_equal(data, data.T))
+
+
+def _matrix_check(values: NDArray[Any], promise: Matrix) -> MatrixCheck:
+    """How a matrix is taken."""
+    floats = np.stack([values.real, values.imag] if promise.complex else [values]).astype(np.float64)
+    finite = np.isfinite(floats)
+    parts = np.clip(np.where(finite, floats, 0.0), -promise.largest, promise.largest)
+    taken = hermitian.as_complex(parts) if promise.complex else parts[0]
+    eigenvalues = np.linalg.eigvalsh((taken + taken.conj().T) / 2)
+    return MatrixCheck(
+        lost=int((~finite).sum()),
+        cut=int((np.abs(floats[finite]) > promise.largest).sum()),
+        largest=float(np.abs(parts).max()),
+        asymmetry=float(np.abs(taken - taken.conj().T).max()),
+        eigenvalues=(float(eigenvalues[0]), float(eigenvalues[-1])),
     )
 
 
@@ -192,19 +251,36 @@ def _fit(column: Column | Category, values: NDArray[Any]) -> IntArray:
     return np.array([len(cells) - len(known), (known < column.low).sum(), (known > column.high).sum()])
 
 
-__all__ = ["NOT_PRIVATE", "ColumnCheck", "DataCheck", "check"]
+__all__ = ["NOT_PRIVATE", "ColumnCheck", "DataCheck", "MatrixCheck", "check"]
 
 
 LEFT_OUT = "without a person, or beyond the rows that count per person"
+SYMMETRIC = "the array is square and symmetric, as a covariance is, which needs dp.Matrix instead of dp.Rows"
+
+
+WARNING = f"{NOT_PRIVATE}: read off the raw data, for its steward only."
+
+
+def _render_matrix(check: MatrixCheck) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    labeled = {
+        "Not finite": f"{check.lost} entries, which count as 0",
+        "Beyond the largest": f"{check.cut} entries, which count as that",
+        "Largest entry": f"{check.largest:.4g}",
+        "Asymmetry": f"{check.asymmetry:.4g} (the symmetric part counts)",
+        "Eigenvalues": f"from {check.eigenvalues[0]:.4g} to {check.eigenvalues[1]:.4g}",
+        "The promise": "cannot be checked: a matrix does not show how far one person moves it",
+    }
+    return Group(Text(WARNING, style="bold red"), pairs(labeled))
 
 
 def _render(check: DataCheck) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    parts: list[RenderableType] = [
-        Text(f"{NOT_PRIVATE}: read off the raw data, for its steward only.", style="bold red")
-    ]
+    parts: list[RenderableType] = [Text(WARNING, style="bold red")]
     lengths = ", ".join(f"{100 * q:g} % up to {length:.4g}" for q, length in check.norms.items())
     labeled = {
         "Rows": str(check.rows),
@@ -214,6 +290,7 @@ def _render(check: DataCheck) -> RenderableType:
         if check.shortened is None
         else f"{check.shortened} (longer than the promised norm)",
         "Lengths": lengths or "none",
+        **({"Rows of people?": SYMMETRIC} if check.symmetric else {}),
     }
     parts.append(pairs(labeled))
     if check.columns:

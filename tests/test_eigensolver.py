@@ -12,7 +12,7 @@ from mpmath import mp
 from numpy.typing import NDArray
 
 import dpframe as dp
-from dpframe import eigensolver
+from dpframe import eigensolver, hermitian
 from dpframe.eigensolver import Residual, _product, eigensystem, exact_residual, float_residual
 from dpframe.lattice import RADIUS
 
@@ -196,3 +196,67 @@ def test_large_data_is_proved_in_floats(monkeypatch: pytest.MonkeyPatch) -> None
     values = np.random.default_rng(6).standard_normal((300, 300))
     moment = np.rint(values @ values.T * (2.0**62 / np.trace(values @ values.T))).astype(np.int64)
     eigensystem(moment, 2.0**18)
+
+
+# -- Hermitian matrices ------------------------------------------------------------------------------------------------
+
+
+def hermitian_moment(dim: int, rows: int, size: int, seed: int = 0) -> NDArray[Any]:
+    values = np.random.default_rng(seed).integers(-size, size, (rows, 2 * dim))
+    return hermitian.of_gram(values.T @ values)
+
+
+HERMITIAN: dict[str, NDArray[Any]] = {
+    "generic": hermitian_moment(7, 200, 60_000),
+    "large": hermitian_moment(6, 500, 60_000) * 30_000,
+    "beyond 64 bits": hermitian_moment(4, 50, 60_000).astype(object) * 2**40,
+    "rank deficient": hermitian_moment(6, 2, 60_000),
+    "tied": np.stack([np.eye(5, dtype=np.int64) * RADIUS**2, np.zeros((5, 5), dtype=np.int64)]),
+    "imaginary": np.array([[[2**40, 0], [0, 2**40]], [[0, 2**40 - 1], [1 - 2**40, 0]]]),
+    "one": np.array([[[7]], [[0]]]),
+}
+
+
+def complex_distance(parts: NDArray[Any], values: NDArray[Any], vectors: NDArray[Any]) -> float:
+    """The norm of M − QΓQᴴ, for the unitary factor Q of the vectors, in 60 digits."""
+    with mp.workdps(60):
+        floats, dim = mp.matrix(vectors.tolist()), len(values)
+        for _ in range(6):
+            floats = floats * (3 * mp.eye(dim) - floats.H * floats) / 2
+        whole = mp.matrix(parts[0].tolist()) + mp.mpc(0, 1) * mp.matrix(parts[1].tolist())
+        return float(mp.mnorm(whole - floats * mp.diag(values.tolist()) * floats.H, "f"))
+
+
+@pytest.mark.parametrize("name", HERMITIAN)
+@pytest.mark.parametrize("solver", [EIGH, nothing, nonsense, rough])
+def test_hermitian_matrices_are_within_what_is_asked_whatever_the_solver_does(
+    name: str, solver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = HERMITIAN[name]
+    monkeypatch.setattr(np.linalg, "eigh", solver)
+    rounding = 2.0**-53 * float(np.linalg.norm(hermitian.doubled(parts.astype(np.float64))))
+    for error in (2.0**20 + 2 * rounding, 1e-6 + 2 * rounding):
+        values, vectors, found = eigensolver.hermitian_eigensystem(parts, error)
+        dim = len(values)
+        assert complex_distance(parts, values, vectors) <= min(error + 32 * dim * rounding, found.of_matrix)
+        assert found.of_matrix <= error + 1e-11 * float(np.linalg.norm(parts.astype(np.float64))) + 1e-6
+        assert np.abs(vectors.conj().T @ vectors - np.eye(dim)).max() < 1e-14
+        assert np.all(np.diff(values) >= 0)
+
+
+def test_a_wrong_complex_answer_is_noticed() -> None:
+    parts = HERMITIAN["generic"]
+    doubled = hermitian.doubled(parts.astype(np.float64))
+    values, vectors = EIGH(hermitian.as_complex(parts.astype(np.float64)))
+    assert eigensolver._doubled_residual(doubled, values, vectors).of_matrix < 1.0
+    for wrong in (vectors.conj(), vectors * np.exp(1e-4j * np.eye(7)[:, :1]), vectors.real + 0j):
+        assert eigensolver._doubled_residual(doubled, values, wrong).of_matrix > 1e3
+
+
+def test_eigenvalues_that_are_tied_by_symmetry_have_complex_vectors_of_their_own() -> None:
+    """Rotations of the doubled matrix stay doubled: of 2d real vectors, not any d make a unitary matrix."""
+    values, columns = eigensolver._rotated(hermitian.doubled(HERMITIAN["tied"]), np.eye(10), 1e-3, paired=True)
+    assert [RADIUS**2] * 5 == values.tolist()
+    upper, lower = np.split(columns, 2)
+    vectors = upper - 1j * lower
+    assert np.allclose(vectors.conj().T @ vectors, np.eye(5))

@@ -12,7 +12,7 @@ import dpframe
 from dpframe import plugin
 
 USERS = {
-    "a plan": "Plan Rows Column Category Budget ModelBudget Step Scenario release derive ref model",
+    "a plan": "Plan Rows Matrix Column Category Budget ModelBudget Step Scenario release derive ref model",
     "one call": "covariance pca correlation regression covariance_plan pca_plan correlation_plan regression_plan",
     "a result": "Result Record Interval Charge Explanation Progress",
     "data": "query table csv check",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 from typing import Any
 
 import pytest
@@ -75,6 +76,30 @@ def test_citations_are_found_across_lines_and_unknown_papers_are_none() -> None:
     text = "as in [Unitary orbits: Lemma 6.3,\n    Theorem 2.7, (2)] and [a link](elsewhere) and [Other: Lemma 1]"
     expected = [("Unitary orbits", item) for item in ("Lemma 6.3", "Theorem 2.7", "(2)")]
     assert expected == list(papers.cited(text))
+
+
+# Words before a year that are no author: venues, months, data sets.
+MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+NO_AUTHORS = rf"[A-Z]{{3,}}|NeurIPS|PoPETs|Cup|Survey|{MONTHS}"
+
+
+def authors_and_years(text: str) -> set[tuple[str, str]]:
+    """The first author and the year of all works cited as in "Balle and Wang 2018" or "Dwork et al. 2014"."""
+    name = rf"(?!(?:{NO_AUTHORS})\b)([A-Z]\w+)"
+    others = r"(?:, [A-Z]\w+)*(?: and [A-Z]\w+| et al\.)?"
+    return set(re.findall(rf"(?<!\w){name}{others},? \(?((?:19|20)\d\d)\b", " ".join(text.split())))
+
+
+def test_all_works_that_pages_and_code_cite_by_year_are_listed() -> None:
+    page = papers.ROOT / "docs" / "explanation" / "notation.md"
+    listed = authors_and_years(page.read_text(encoding="utf-8").partition("All papers:")[2])
+    texts = [path.read_text(encoding="utf-8") for path in (papers.ROOT / "docs").glob("**/*.md")]
+    texts += [text for path in papers.python_files(papers.CODE) for _, text in papers.docstrings(path)]
+    cited = set().union(*map(authors_and_years, texts))
+    assert set() == cited - listed
+    assert len(cited) > 30
+    planted = "of Nobody and Else (1999), in January 2020, COLT 2022 and Someone et al. 2001"
+    assert {("Nobody", "1999"), ("Someone", "2001")} == authors_and_years(planted)
 
 
 @pytest.mark.parametrize("planted", ["Lemma 99", "Theorem 2.2 and more"])

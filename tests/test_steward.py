@@ -156,3 +156,23 @@ def test_the_report_holds_no_control_characters() -> None:
     report = str(dp.check({"\x1b[2J": np.array([0.5])}, rows))
     assert "\\x1b[2J" in report
     assert "\x1b" not in report
+
+
+def test_a_matrix_that_was_computed_elsewhere() -> None:
+    promise = dp.Matrix(frobenius=1.0, neighbors="replace")
+    told = dp.check(np.array([[2.0, 1.0, np.nan], [0.5, -3.0, 1e200], [0.0, 0.0, 0.0]]), promise)
+    assert (told.lost, told.cut) == (1, 1)
+    assert told.largest == told.asymmetry == promise.largest
+    assert told.eigenvalues[0] < -3.0
+    text = str(told)
+    assert text.startswith("NOT PRIVATE")
+    assert "cannot be checked" in text
+    assert "NOT PRIVATE" in repr(told)
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+def test_a_covariance_that_is_taken_for_rows_is_pointed_out(relation: str) -> None:
+    promise = dp.Rows(norm=1.0, neighbors=relation)
+    assert "dp.Matrix" in str(dp.check(np.cov(np.eye(3)), promise))
+    for rows_of_people in (np.arange(9.0).reshape(3, 3), np.eye(3)[:2], np.zeros((1, 1))):
+        assert "dp.Matrix" not in str(dp.check(rows_of_people, promise))

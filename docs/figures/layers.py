@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "validators", "rounding", "lattice", "eigensolver", "jit"),
+    ("errors", "validators", "rounding", "lattice", "hermitian", "eigensolver", "jit"),
     ("noise",),
     ("kinds", "losses", "intervals"),
     ("spec",),

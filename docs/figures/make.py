@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -191,6 +192,34 @@ def growth() -> None:
     save(figure, HERE / "moment-growth.svg")
 
 
+def orbit() -> None:
+    """Seconds of a draw on the orbit, against the dimension and the number of components."""
+    found = {row["what"]: row["figures"]["seconds"] for row in measured("orbit") if "seconds" in row["figures"]}
+    coupled = "coupling from the past"
+    drawn = {tuple(map(int, re.findall(r"\d+", what))): what for what in found if what.startswith("d =")}
+    series = {
+        "d, with k = 5": {d: what for (d, k), what in sorted(drawn.items()) if k == 5},
+        "k, with d = 200": {k: what for (d, k), what in sorted(drawn.items()) if d == 200},
+    }
+    figure, panels = plt.subplots(1, 2, figsize=(8.4, 3.6), sharey=True)
+    for axes, (label, names) in zip(panels, series.items(), strict=True):
+        places = list(names)
+        axes.loglog(places, [found[what] for what in names.values()], "o-", color="#1f5fa8", lw=2, label="direct draw")
+        beside = {place: found.get(f"{coupled}, {what}") for place, what in names.items()}
+        others = [place for place in places if beside[place] is not None]
+        axes.loglog(others, [beside[place] for place in others], "s--", color="#7f8b97", lw=1.6, label=coupled)
+        axes.set_xticks(places, [f"{place}" for place in places])
+        axes.minorticks_off()
+        axes.set_xlabel(label)
+        axes.grid(True)
+    ticks = [0.1, 0.3, 1, 3, 10]
+    panels[0].set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    panels[0].set_ylabel("seconds of one core")
+    panels[0].legend()
+    figure.tight_layout()
+    save(figure, HERE / "orbit-time.svg")
+
+
 def billion() -> None:
     """Write what the benchmarks found into the page that plans with it, between its marks."""
     rows = measured("growth")
@@ -223,6 +252,7 @@ if __name__ == "__main__":
         event()
         audit()
         growth()
+        orbit()
         results()
         errors()
     billion()

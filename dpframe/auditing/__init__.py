@@ -6,7 +6,7 @@ audit is not mistaken for evidence of privacy.
 """
 
 from dpframe.auditing.auditor import audit
-from dpframe.auditing.neighbor_pairs import Pair
 from dpframe.auditing.outcome import Audit
+from dpframe.auditing.pair import Pair
 
 __all__ = ["Audit", "Pair", "audit"]

@@ -7,33 +7,21 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from dpframe import hermitian
+from dpframe.auditing.matrix_pairs import check_apart, of_matrices
+from dpframe.auditing.pair import Pair
 from dpframe.errors import PlanError
 from dpframe.lattice import RADIUS, FloatArray
 from dpframe.reading.mapper import coordinates
 from dpframe.sources import open_source
 from dpframe.spec.columns import Category, Column
+from dpframe.spec.matrix import Matrix
 from dpframe.spec.rows import Rows
 
 BACKGROUND = 2048  # rows along the first direction; each further direction has half as many as the one before
-
-
-@attrs.frozen(eq=False)
-class Pair:
-    """Two neighboring data sets.
-
-    Args:
-        name: a description of the difference.
-        one: rows, as :meth:`dpframe.Plan.run` takes them.
-        other: the same rows with those of one person removed, added or replaced.
-    """
-
-    name: str
-    one: Any = attrs.field(repr=False)
-    other: Any = attrs.field(repr=False)
 
 
 def built_in(rows: Rows) -> list[Pair]:
@@ -47,10 +35,12 @@ def built_in(rows: Rows) -> list[Pair]:
     Args:
         rows: the promise, with a known dimension.
     """
+    if isinstance(rows, Matrix):
+        return of_matrices(rows)
     top, second, bottom = _directions(rows)
     dense, mirrored = _dense(rows, 1.0), _dense(rows, -1.0)
     ground = np.vstack([np.tile(row, (BACKGROUND >> place, 1)) for place, row in enumerate((top, second, bottom))])
-    line, short, nothing = np.tile(top, (BACKGROUND >> 4, 1)), np.tile(top / 10, (2, 1)), np.zeros((0, len(top)))
+    line, short, nothing = np.tile(top, (BACKGROUND >> 4, 1)), np.tile(top / 10, (2, 1)), ground[:0]
     far, lost = 1000.0 * top, np.where(np.arange(len(top)) == 0, np.nan, top)
     settings: list[tuple[str, FloatArray, FloatArray, FloatArray | None]]
     if rows.neighbors == "add-remove":
@@ -96,13 +86,13 @@ def _with(rows: Rows, base: FloatArray, row: FloatArray | None) -> FloatArray | 
     return table
 
 
-def _directions(rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _directions(rows: Rows) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Three rows of the largest length, orthogonal where the dimension allows."""
     dim = rows.known_dim
     if rows.columns is None:
-        top, second, bottom = np.zeros((3, dim))
+        top, second, bottom = np.zeros((3, dim), dtype=rows.dtype)
         top[0] = second[min(1, dim - 1)] = bottom[-1] = _length(rows)
-        return top, second, bottom
+        return top, second * _phase(rows), bottom
     place = np.arange(dim, dtype=np.float64)
     return np.ones(dim), 1.0 - 2.0 * (place % 2), 1.0 - 2.0 * (place // 2 % 2)
 
@@ -110,8 +100,13 @@ def _directions(rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
 def _dense(rows: Rows, sign: float) -> FloatArray:
     """A row whose coordinates have the same magnitude, every second one with this sign."""
     dim = rows.known_dim
-    row: FloatArray = np.where(np.arange(dim) % 2, sign, 1.0)
+    row: FloatArray = np.where(np.arange(dim) % 2, sign * _phase(rows), 1.0)
     return row if rows.columns is not None else row * (_length(rows) / math.sqrt(dim))
+
+
+def _phase(rows: Rows) -> Any:
+    """i for complex rows, so that imaginary parts of their moment are not zero; 1 for real ones."""
+    return 1j if rows.complex else 1.0
 
 
 def _length(rows: Rows) -> float:
@@ -121,10 +116,15 @@ def _length(rows: Rows) -> float:
 def cells(rows: Rows, coordinates: FloatArray) -> FloatArray | dict[str, NDArray[Any]]:
     """Data whose rows, once mapped and clipped, have these coordinates: cells in the units of the columns.
 
+    For a promise about a matrix, the second moment of these rows.
+
     Args:
         rows: the promise, with a known dimension.
         coordinates: one row for each person.
     """
+    if isinstance(rows, Matrix):
+        with np.errstate(all="ignore"):  # some are very long, or not numbers
+            return coordinates.T @ coordinates.conj()
     if rows.columns is None:
         return coordinates
     table: dict[str, NDArray[Any]] = {}
@@ -156,6 +156,9 @@ def checked(supplied: Any, rows: Rows, number: int) -> Pair:
     if not isinstance(supplied, Pair | tuple) or (isinstance(supplied, tuple) and len(supplied) != 2):
         raise PlanError("pairs= takes pairs (one, other) of data sets that are neighbors.")
     pair = supplied if isinstance(supplied, Pair) else Pair(f"pair {number} as supplied", *supplied)
+    if isinstance(rows, Matrix):
+        check_apart(pair, rows)
+        return pair
     one, other = (Counter(_records(data, rows)) for data in (pair.one, pair.other))
     more, less = (one - other).total(), (other - one).total()
     allowed = rows.contributions
@@ -177,5 +180,6 @@ def _records(data: Any, rows: Rows) -> Iterator[bytes]:
     if source.one_shot:
         raise PlanError("neighbors are read many times; pass arrays, tables or paths, not one-shot iterables.")
     for block in source.blocks():
-        mapped = coordinates(rows.unplaced, block).astype(np.float64)
+        mapped = coordinates(rows.unplaced, block)
+        mapped = (hermitian.real_rows(mapped) if rows.complex else mapped).astype(np.float64)
         yield from (row.tobytes() for row in np.where(np.isnan(mapped), np.nan, mapped + 0.0))

@@ -17,7 +17,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from dpframe.auditing.neighbor_pairs import Pair
+from dpframe.auditing.pair import Pair
 from dpframe.errors import PlanError
 from dpframe.interfaces import Mechanism
 from dpframe.kinds import ComplexSubspace, HermitianMatrix, Kind

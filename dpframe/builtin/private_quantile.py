@@ -68,6 +68,7 @@ class PrivateQuantile(Mechanism):
     gives = Scalar
     numerics = "exact"
     smallest_level = 2.0**-40  # the draw is uniform long before, and all figures are finite
+    takes_complex = True
 
     quantile: Any = number(validators.number(above=0.0, below=1.0), low=1 / DENOMINATOR, high=1 - 1 / DENOMINATOR)
     high: float = attrs.field(converter=validators.as_float, validator=validators.number())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-NARROW = 90  # in a terminal with fewer columns, the widths of columns follow from their words
+NARROW = 90  # in a terminal with fewer columns, tables have no margins, and columns are closer
 BROKEN = 60  # from as many columns on, words are broken to keep a table
 UNBROKEN = 12  # characters of a word that stay together in such a table
 BREAK = re.compile(r"(?<=[.\-=(,/_])(?=[^\s\d])|(?<==)(?=\d)")
@@ -58,13 +58,13 @@ class table:  # noqa: N801 - a renderable that reads like a function
         from rich.text import Text
 
         narrow = options.max_width < NARROW
-        widths, between = self._widths(options.max_width) if narrow else ({}, 2)
+        widths, between = self._widths(options.max_width) if narrow else self._widths(options.max_width - 1, apart=3)
         if widths is None:
             for row in self.rows:
                 yield Text()
                 yield pairs(row)
             return
-        padding = (0, between - 1, 0, 0) if narrow else (0, 1)  # beside the column of spaces that divides two
+        padding = (0, between - 1, 0, 0) if narrow else (0, between - 2, 0, 1)  # a column of spaces divides two
         wide = Table(box=box.SIMPLE_HEAD, padding=padding, show_edge=not narrow)
         for label in self.rows[0]:
             justify: Literal["left", "right"] = "right" if is_number(label) else "left"
@@ -73,20 +73,22 @@ class table:  # noqa: N801 - a renderable that reads like a function
             wide.add_row(*(Text(_folded(text, widths.get(label))) for label, text in row.items()))
         yield wide
 
-    def _widths(self, room: int) -> tuple[dict[str, int] | None, int]:
+    def _widths(self, room: int, apart: int = 2) -> tuple[dict[str, int] | None, int]:
         """The widths of columns and the spaces between them; None where there is no room for them.
 
-        No word is broken if that is possible; else words are broken after marks, and long ones anywhere, and then
-        columns move closer. What is left is shared in proportion to what the columns would take beyond that.
+        No word is broken if that is possible, and columns move closer for it; else words are broken after marks, and
+        long ones anywhere. What is left goes to the columns in equal parts, as far as they have a use for it.
         """
         lines = {label: "\n".join(row[label] for row in self.rows).splitlines() for label in self.rows[0]}
         wanted = {label: max(map(len, [label, *each])) for label, each in lines.items()}
-        for pieces, between in ((_whole, 2), (_pieces, 2), (_pieces, 1))[: 3 if room >= BROKEN else 1]:
+        choices = ((_whole, apart), (_whole, 2), (_pieces, 2), (_pieces, apart - 1))
+        for pieces, between in choices[: 4 if room >= BROKEN else 1]:
             least = {label: _longest(label, each, pieces) for label, each in lines.items()}
-            spare = room - sum(between + width for width in least.values())
-            if spare >= 0:
-                share = min(spare / max(sum(wanted.values()) - sum(least.values()), 1), 1.0)
-                return {label: width + int(share * (wanted[label] - width)) for label, width in least.items()}, between
+            most = max(wanted.values())
+            for width in range(most, 0, -1):
+                widths = {label: max(least[label], min(wanted[label], width)) for label in wanted}
+                if sum(widths.values()) + between * len(widths) <= room:
+                    return widths, between
         return None, 2
 
 

@@ -54,7 +54,7 @@ def assumptions(forecasts: ColumnForecasts) -> list[str]:
     steps = dict.fromkeys(forecasts.steps.values())
     return [
         guess,
-        "Assumed: columns with these means and standard deviations within their ranges (beta distributions), levels of "
+        "Assumed: columns with these means and standard deviations (normal, and clipped to their ranges), levels of "
         f"a category equally frequent, correlations of about {CORRELATION} in size, no missing cells."
         + (
             " * by default: the middle of the range, and a sixth of it. Set them: dp.Column(..., mean=, sd=); no "

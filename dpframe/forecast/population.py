@@ -19,6 +19,7 @@ from dpframe.plan import Plan
 from dpframe.reading.chunk import Chunk
 from dpframe.reading.private_data import Parts, PrivateData
 from dpframe.reading.under import Under
+from dpframe.spec.matrix import Matrix as Promised
 from dpframe.spec.placement import NORM_LIMIT
 from dpframe.spec.rows import Rows
 from dpframe.spec.scenario import Scenario
@@ -183,10 +184,16 @@ def population(plan: Plan, scenario: Scenario, seed: int) -> Population:
         scenario: the assumed data; a table with its shape.
         seed: the seed of the data.
     """
+    if plan.rows.complex:
+        raise PlanError("simulations are of real rows, and these are complex (complex=True); explain() forecasts.")
     eigenvalues = scenario.eigenvalues
     if eigenvalues is None and scenario.model != "table":
         raise PlanError("a simulation needs a scenario with spectrum=, or with model='spiked' or model='table'.")
     numbers = np.random.default_rng([seed, 0xDA7A])
+    if scenario.model is not None and isinstance(plan.rows, Promised):
+        raise PlanError(
+            "dp.Matrix is about a matrix without rows; leave model= out of the scenario, and say spectrum=."
+        )
     if scenario.model is None:
         assert eigenvalues is not None  # by the check above
         _check_matrix_suffices(plan)

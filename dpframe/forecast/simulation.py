@@ -227,7 +227,7 @@ class Spreads:
         rows = self.rows(source, truth)
         if rows is None or (rows.linear is not None and source.name != name):
             rows = attrs.evolve(self.plan.rows.unplaced, center=True)
-        seen = attrs.evolve(rows, norm=None if rows.columns is not None else rows.norm)
+        seen = rows if rows.columns is None else attrs.evolve(rows, norm=None)
         if seen not in self._known:
             self._known[seen] = self.synthetic.spread(seen)
         return self._known[seen]

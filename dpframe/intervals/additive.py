@@ -14,19 +14,20 @@ from dpframe.kinds import Kind
 from dpframe.lattice import FloatArray
 
 
-def law_of(value: Kind, noise: Mapping[str, float], shape: float = NORMAL) -> Law | None:
+def law_of(value: Kind, noise: Mapping[str, float], shape: float = NORMAL, *, semidefinite: bool = True) -> Law | None:
     """The law of a release with additive noise; None if its noise has neither of the known forms.
 
     Args:
         value: the released value.
         noise: deviations by name: "diagonal" and "off-diagonal" of a symmetric matrix, or "each".
         shape: of the law of the noise (of entries on a diagonal); see :mod:`dpframe.intervals.tails`.
+        semidefinite: whether a matrix without noise has no negative eigenvalues (`Rows.semidefinite`).
     """
     array = value.array
     if array.dtype.kind != "f":
         return None
     if {"diagonal", "off-diagonal"} <= set(noise) and array.ndim == 2 and np.array_equal(array, array.T):
-        return MatrixLaw.of_noise(array, noise["diagonal"], noise["off-diagonal"], shape)
+        return MatrixLaw.of_noise(array, noise["diagonal"], noise["off-diagonal"], shape, semidefinite=semidefinite)
     if "each" in noise:
         return EntryLaw(center=array, deviation=np.full(array.shape, noise["each"]), shape=shape)
     return None

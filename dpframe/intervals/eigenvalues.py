@@ -5,9 +5,10 @@ x in its place solves x = λ + e + wᵀ(x − B)⁻¹w, where B is the noisy mat
 of e and w. So λ = x − Q, with Q a normal variable plus Σ v_j χ²/(x − μ_j) over the eigenvalues μ of B, exactly. Those
 are estimated by the other noisy eigenvalues, which are between them: accurate where they are some deviations apart.
 
-Within a cluster, whose noisy eigenvalues are less than `APART` deviations from the next, bounds by interlacing are used
-instead: eigenvalue number i of a cluster of m exceeds its noisy one by at most the largest eigenvalue of i × i noise,
-and is below it by at most that of (m − i + 1) × (m − i + 1) noise.
+Eigenvalues within noise of each other are found together (:mod:`dpframe.intervals.cluster`). Within a cluster too large
+for that, whose noisy eigenvalues are less than `APART` deviations from the next, bounds by interlacing are used:
+eigenvalue number i of a cluster of m exceeds its noisy one by at most the largest eigenvalue of i × i noise, and is
+below it by at most that of (m − i + 1) × (m − i + 1) noise.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from dpframe.intervals.cluster import MOST, limits
 from dpframe.intervals.interval import Interval
 from dpframe.intervals.law import Law, ratio, sentences
 from dpframe.intervals.matrix import MatrixLaw
@@ -31,9 +33,12 @@ APART = 2.5
 APART_WISHART = 4.0
 """The same for matrix Laplace noise, whose outer eigenvalues are farther from each other."""
 
+APART_TOGETHER = 4.0
+"""The same for clusters of at most `MOST`: what is found for these is also right for eigenvalues that are apart."""
+
 WORDS = (
     "Noise pushes eigenvalues apart, which is corrected for; where eigenvalues are within a few deviations of each "
-    "other, the interval holds for any eigenvalues so close."
+    "other, the interval holds what a likelihood-ratio test does not reject, or, of many, what holds for any so close."
 )
 
 
@@ -131,27 +136,49 @@ def ends(  # noqa: PLR0917 - what is known about all eigenvalues, in one call
         shape: of the noise of each.
     """
     dim, deviations, tail = len(values), np.sqrt(np.diag(variances)), (1 + confidence) / 2
-    z, apart_by = quantile(tail, shape), APART if shape > LARGE else APART_WISHART
+    z = quantile(tail, shape)
     mean, variance, cumulant = moments(values, variances)
     skew = cumulant / np.maximum(variance, 1e-300) * (z**2 - 1) / 6
     low, high = ratio(values - mean - skew, variance, shared, relative, z)
 
-    near = np.abs(np.diff(values)) < apart_by * np.maximum(deviations[:-1], deviations[1:])
-    label = np.concatenate([[0], np.cumsum(~near)])
-    first, last = np.searchsorted(label, label), np.searchsorted(label, label, side="right") - 1
-    with np.errstate(all="ignore"):
-        apart = np.where(label[:, None] == label, np.inf, values[:, None] - values)
-        outside = values - (variances / apart).sum(axis=1)  # corrected for the push of other clusters
-    spread = np.maximum.reduceat(deviations, np.unique(first))[label]
     place = np.arange(dim)
 
     def beyond(sizes: NDArray[np.intp], deviation: FloatArray, about: FloatArray) -> tuple[FloatArray, FloatArray]:
         scale = np.array([largest_eigenvalue(int(size), tail, shape) for size in sizes])
         return ratio(about, deviation**2, shared, relative, scale)
 
+    first, last, outside, spread = _clusters(values, variances, APART if shape > LARGE else APART_WISHART)
     low = np.where(last > first, beyond(last - place + 1, spread, outside)[0], low)
     high = np.where(last > first, beyond(place - first + 1, spread, outside)[1], high)
+    first, last, outside, spread = _clusters(values, variances, APART_TOGETHER)
+    for start, end in {(a, b + 1) for a, b in zip(first.tolist(), last.tolist(), strict=True) if a < b < a + MOST}:
+        part = slice(start, end)
+        unit = float(spread[start]) * (1 + 0.2 * min((end - start) / (2 * shape), 1))
+        reach = 2 * largest_eigenvalue(end - start, tail, shape)
+        best, least, most = (each * unit for each in limits(outside[part] / unit, z, reach))
+        low[part] = ratio(best, np.square((best - least) / z), shared[part], relative, z)[0]
+        high[part] = ratio(best, np.square((most - best) / z), shared[part], relative, z)[1]
     below, above = np.maximum.accumulate(deviations[::-1])[::-1], np.maximum.accumulate(deviations)
     low = np.maximum(low, beyond(dim - place, below, values)[0])
     high = np.minimum(high, beyond(place + 1, above, values)[1])
     return np.asarray(low), np.asarray(high)
+
+
+def _clusters(
+    values: FloatArray, variances: FloatArray, apart_by: float
+) -> tuple[NDArray[np.intp], NDArray[np.intp], FloatArray, FloatArray]:
+    """The first and the last member of the cluster of each eigenvalue, its value less the push of others, its noise.
+
+    Args:
+        values: noisy eigenvalues, from the largest.
+        variances: of the noise for each pair of eigenvectors.
+        apart_by: the distance in deviations from which neighbors are in different clusters.
+    """
+    deviations = np.sqrt(np.diag(variances))
+    near = np.abs(np.diff(values)) < apart_by * np.maximum(deviations[:-1], deviations[1:])
+    label = np.concatenate([[0], np.cumsum(~near)])
+    first, last = np.searchsorted(label, label), np.searchsorted(label, label, side="right") - 1
+    with np.errstate(all="ignore"):
+        apart = np.where(label[:, None] == label, np.inf, values[:, None] - values)
+        outside = values - (variances / apart).sum(axis=1)
+    return first, last, outside, np.maximum.reduceat(deviations, np.unique(first))[label]

@@ -56,9 +56,9 @@ class LowRankLaw(Law):
             weights = (kept[:, None] - target) * inverse  # of the noise between pairs of directions
         if self.spectrum is None:
             weights[:, inside], clear[:, inside] = 1.0, np.inf
-        else:
-            clear[kept[:, None] == target] = np.inf
-            weights[kept[:, None] == target] = 0.0
+        elif self.spectrum_variance is None:  # equal eigenvalues: their directions are of no matter
+            equal = kept[:, None] == target
+            clear[equal], weights[equal], inverse[equal] = np.inf, 0.0, 0.0
         if clear.min() < CLEAR:
             return np.zeros_like(self.of.center), np.full_like(self.of.center, math.inf), False
         turned = np.where(inside & (self.spectrum is None), 0.0, subspace.noise() * np.square(inverse))

@@ -41,6 +41,7 @@ class MatrixLaw(Law):
         relative: the relative deviation of the count.
         count: the number of rows, if the matrix is a covariance; None otherwise.
         shape: of the law of entries on the diagonal; those off it have twice the shape.
+        semidefinite: whether the matrix without noise has no negative eigenvalues, as a sum over rows.
     """
 
     center: FloatArray
@@ -53,9 +54,18 @@ class MatrixLaw(Law):
     relative: float = 0.0
     count: float | None = None
     shape: float = NORMAL
+    semidefinite: bool = True
 
     @classmethod
-    def of_noise(cls, center: FloatArray, diagonal: float, off_diagonal: float, shape: float = NORMAL) -> MatrixLaw:
+    def of_noise(
+        cls,
+        center: FloatArray,
+        diagonal: float,
+        off_diagonal: float,
+        shape: float = NORMAL,
+        *,
+        semidefinite: bool = True,
+    ) -> MatrixLaw:
         """The law of a matrix with independent noise on its entries.
 
         Args:
@@ -63,6 +73,7 @@ class MatrixLaw(Law):
             diagonal: the deviation on the diagonal.
             off_diagonal: the deviation off the diagonal.
             shape: of the law of entries on the diagonal.
+            semidefinite: whether the matrix without noise has no negative eigenvalues.
         """
         dim = len(center)
         return cls(
@@ -71,6 +82,7 @@ class MatrixLaw(Law):
             levels=np.array([[off_diagonal**2]]),
             beside=np.full(dim, diagonal**2 - 2 * off_diagonal**2),
             shape=shape,
+            semidefinite=semidefinite,
         )
 
     @property
@@ -149,6 +161,27 @@ class MatrixLaw(Law):
         if self.beside is not None:
             found += squares.T @ (self.beside[:, None] * squares)
         return np.asarray(found)
+
+    def between(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """The variance of uᵀEv, before the count, for a direction u and the direction v in the same place.
+
+        Args:
+            left: the directions u, in columns.
+            right: as many directions v.
+        """
+        inner, outer = (each if self.rotation is None else self.rotation.T @ each for each in (left, right))
+        along, across = np.square(inner).T @ self.parts, np.square(outer).T @ self.parts
+        mixed = (inner * outer).T @ self.parts
+        found = (along @ self.levels * across + mixed @ self.levels * mixed).sum(axis=1)
+        if self.beside is not None:
+            found += np.square(inner * outer).T @ self.beside
+        if self.mean is None or self.mean_variance is None:
+            return np.asarray(found)
+        one, other = self.mean @ left, self.mean @ right
+        spread, first, second = (self.mean_variance @ each for each in (left * right, left**2, right**2))
+        count = self.relative**2 + 2 * self.relative**4
+        found += one**2 * second + other**2 * first + 2 * one * other * spread + first * second + spread**2
+        return np.asarray(found + count * (one * other) ** 2)
 
     def _mean_part(self, vectors: FloatArray) -> FloatArray:
         """The part of the variance that the mean and the count contribute."""
@@ -237,8 +270,9 @@ class MatrixLaw(Law):
             low[places], high[places] = ratio(
                 self.center[places], variances[places], self.shared()[places], self.relative, z
             )
-        np.fill_diagonal(low, np.maximum(np.diag(low), 0.0))  # sums of squares
-        np.fill_diagonal(high, np.maximum(np.diag(high), 0.0))
+        if self.semidefinite:
+            np.fill_diagonal(low, np.maximum(np.diag(low), 0.0))
+            np.fill_diagonal(high, np.maximum(np.diag(high), 0.0))
         return Interval(
             low=low,
             high=high,

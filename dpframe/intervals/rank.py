@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from dpframe.intervals.interval import Interval
-from dpframe.intervals.law import Law
+from dpframe.intervals.law import Law, refuse_sampling
 from dpframe.lattice import FloatArray
 
 
@@ -42,6 +42,7 @@ class RankLaw(Law):
         return self.scale * math.log(self.points / (1 - confidence))
 
     def interval(self, confidence: float, *, sampled: bool = False) -> Interval:
+        refuse_sampling(sampled, "a quantile")
         method = (
             f"Its rank among the rows is known, not its value: the number of rows at or below it differs from "
             f"{self.quantile:.4g} of all by at most {self.rank_error(confidence):.3g} rows more than at the nearest "

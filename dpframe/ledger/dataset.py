@@ -14,6 +14,7 @@ from dpframe.ledger.chain import Entry
 from dpframe.ledger.filters import ACCOUNTANTS, Filter
 from dpframe.plan.slack import slack
 from dpframe.spec.budget import NOT_WORST_CASE, Budget
+from dpframe.spec.matrix import Matrix
 from dpframe.spec.rows import MAX_CONTRIBUTIONS, NEIGHBORS, Rows
 
 
@@ -150,15 +151,15 @@ class Dataset(Exportable):
         Args:
             rows: the promise of the plan.
         """
-        for field, asked, fixed in (
-            ("neighbors", rows.neighbors, self.neighbors),
-            ("contributions", rows.contributions, self.contributions),
-            ("person", rows.person, self.person),
-        ):
+        terms: list[tuple[str, Any, Any]] = [("neighbors", rows.neighbors, self.neighbors)]
+        if not isinstance(rows, Matrix):  # which is about all that a person contributes
+            terms += [("contributions", rows.contributions, self.contributions), ("person", rows.person, self.person)]
+        for field, asked, fixed in terms:
             if asked != fixed:
+                promise = type(rows).__name__
                 raise PlanError(
                     f"data set {self.name!r} has {field}={fixed!r}, but the plan has {field}={asked!r}: their "
-                    f"guarantees cannot be added up. Nothing was charged. Use dp.Rows({field}={fixed!r}, ...)."
+                    f"guarantees cannot be added up. Nothing was charged. Use dp.{promise}({field}={fixed!r}, ...)."
                 )
 
     def to_dict(self) -> dict[str, Any]:

@@ -26,6 +26,12 @@
     [scenario]                                          # optional: assumed data for `explain` and for recipes
     dim = 6
     spectrum = [1195, 996, 507, 282, 178, 168]
+
+A plan about a matrix that was computed elsewhere has, in the place of ``[rows]``::
+
+    [matrix]
+    neighbors = "add-remove"
+    frobenius = 1.0
 """
 
 from __future__ import annotations
@@ -51,13 +57,14 @@ from dpframe.plan.steps import Step, made
 from dpframe.plan.toml import Place, Places, write
 from dpframe.spec.budget import Budget
 from dpframe.spec.columns import Category, Column
+from dpframe.spec.matrix import Matrix
 from dpframe.spec.placement import Placement
 from dpframe.spec.refs import Ref, parameters_of
 from dpframe.spec.rows import Rows
 from dpframe.spec.scenario import Scenario
 
 FORMAT = 1
-KEYS = ("format", "requires", "accountant", "accept", "rows", "budget", "steps", "scenario")
+KEYS = ("format", "requires", "accountant", "accept", "rows", "matrix", "budget", "steps", "scenario")
 ASSUMED = ("sd", "mean")  # of a column, in forecasts
 NESTED = 16  # levels of tables and lists; a matrix in a step of a plan is on the fifth
 LARGEST_BITS = 1023  # of integers that are finite doubles
@@ -104,7 +111,7 @@ def content_hash(plan: Plan) -> str:
     """
     try:
         content = {key: value for key, value in to_dict(plan).items() if key != "requires"}
-        for column in content["rows"].get("columns", ()):
+        for column in content.get("rows", {}).get("columns", ()):
             for assumed in ASSUMED:
                 column.pop(assumed, None)
     except PlanError:  # holds a value that no file can: hash its representation, with all digits of arrays
@@ -136,7 +143,8 @@ def to_dict(plan: Plan) -> dict[str, Any]:
     rows = _fields(plan.rows)
     if plan.rows.columns is not None:
         del rows["dim"]  # determined by the columns
-    content |= {"rows": rows, "budget": _fields(plan.budget), "steps": [_step(step) for step in plan.declared]}
+    promise = "matrix" if isinstance(plan.rows, Matrix) else "rows"
+    content |= {promise: rows, "budget": _fields(plan.budget), "steps": [_step(step) for step in plan.declared]}
     if plan.scenario is not None:
         content["scenario"] = _fields(plan.scenario)
     return content
@@ -211,12 +219,12 @@ class _Reader:
             raise top.at("format").error(f"format must be {FORMAT}; got {version!r}.")
         self._known(content, KEYS, top)
         self._check_requirements(self._table(content, "requires", top, optional=True))
-        rows = self._table(content, "rows", top)
+        promise = self._promise(content, top)
         steps = content.get("steps")
         if not isinstance(steps, list):
             raise top.at("steps").error("a plan file needs [[steps]], one table for each step.")
         parts: dict[str, Any] = {
-            "rows": self._rows(rows, top.at("rows")),
+            "rows": promise,
             "budget": self._build(Budget, self._table(content, "budget", top), top.at("budget")),
             "steps": [self._step(step, top.at("steps", index)) for index, step in enumerate(steps)],
         }
@@ -227,6 +235,14 @@ class _Reader:
         if "scenario" in content:
             parts["scenario"] = self._build(Scenario, self._table(content, "scenario", top), top.at("scenario"))
         return self._placed(top, lambda: Plan(**parts))
+
+    def _promise(self, content: dict[str, Any], top: Place) -> Rows:
+        """The promise about rows, or about a matrix."""
+        if "matrix" not in content:
+            return self._rows(self._table(content, "rows", top), top.at("rows"))
+        if "rows" in content:
+            raise top.at("matrix").error("a plan is about rows or about a matrix: [rows] or [matrix], not both.")
+        return self._build(Matrix, self._table(content, "matrix", top), top.at("matrix"))
 
     def _rows(self, table: dict[str, Any], place: Place) -> Rows:
         columns = table.get("columns")
@@ -260,7 +276,7 @@ class _Reader:
 
     def _build(self, cls: type[T], table: dict[str, Any], place: Place) -> T:
         declared: Any = cls
-        fields = {field.alias: field for field in attrs.fields(declared)}
+        fields = {field.alias: field for field in attrs.fields(declared) if field.init}
         self._known(table, tuple(fields), place)
         required = [name for name, field in fields.items() if field.default is attrs.NOTHING]
         if absent := [name for name in required if name not in table]:

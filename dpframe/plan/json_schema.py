@@ -10,6 +10,7 @@ from dpframe import registry
 from dpframe.plan.file import FORMAT
 from dpframe.spec.budget import Budget
 from dpframe.spec.columns import Category, Column
+from dpframe.spec.matrix import NORMS, Matrix
 from dpframe.spec.refs import parameters_of
 from dpframe.spec.rows import NEIGHBORS, Rows
 from dpframe.spec.scenario import Scenario
@@ -40,6 +41,9 @@ def schema() -> dict[str, Any]:
         "columns": {"type": "array", "items": {"anyOf": [_object(Column), _object(Category)]}},
     }
     rows["required"] = ["neighbors"]
+    matrix = _object(Matrix)
+    matrix["properties"]["neighbors"] = {"enum": list(NEIGHBORS)}
+    matrix |= {"required": ["neighbors"], "anyOf": [{"required": [norm]} for norm in NORMS]}
     steps = [_step("release", cls) for cls in registry.classes("mechanism")]
     steps += [_step("derive", cls) for cls in registry.classes("postprocessor")]
     return {
@@ -52,11 +56,13 @@ def schema() -> dict[str, Any]:
             "accountant": {"enum": ["auto", *(cls.name for cls in registry.accountants())]},
             "accept": {"type": "array", "items": {"type": "string"}},
             "rows": rows,
+            "matrix": matrix,
             "budget": _object(Budget),
             "steps": {"type": "array", "minItems": 1, "items": {"oneOf": steps}},
             "scenario": _object(Scenario),
         },
-        "required": ["format", "rows", "budget", "steps"],
+        "required": ["format", "budget", "steps"],
+        "oneOf": [{"required": ["rows"]}, {"required": ["matrix"]}],
         "additionalProperties": False,
     }
 
@@ -77,7 +83,7 @@ def _step(role: str, cls: Any) -> dict[str, Any]:
 
 def _object(cls: Any) -> dict[str, Any]:
     """The fields of a class by the names that users type, with a JSON type where the annotation is a simple one."""
-    fields = parameters_of(cls)
+    fields = {alias: field for alias, field in parameters_of(cls).items() if field.init}
     return {
         "type": "object",
         "properties": {alias: _type(field) for alias, field in fields.items()},

@@ -14,12 +14,13 @@ from dpframe.errors import PlanError
 from dpframe.interfaces import Mechanism, PostProcessor
 from dpframe.kinds import Kind
 from dpframe.losses import ModelBased, PrivacyLoss
-from dpframe.plan.checks import check_names, checked_kinds, checked_shapes
+from dpframe.plan.checks import check_matrix, check_names, checked_kinds, checked_shapes
 from dpframe.plan.pricing import Pricing, check_levels, computable, priced
 from dpframe.plan.schedule import Pass, inputs_of, passes, schedule
 from dpframe.plan.steps import Step, completed_steps
 from dpframe.plan.text_file import read_text
 from dpframe.spec.budget import Budget
+from dpframe.spec.matrix import Matrix
 from dpframe.spec.models import Model, as_models
 from dpframe.spec.refs import Shape
 from dpframe.spec.rows import Rows
@@ -38,7 +39,7 @@ class Plan:
     """A declarative release, checked and priced when it is built. Every run costs its budget again.
 
     Args:
-        rows: the public promise about the data.
+        rows: the public promise about the data: about rows, or about a matrix that was computed elsewhere.
         budget: the most that one run may spend.
         steps: releases and derivations, in order; a step may refer to those above it.
         accountant: the accountant that composes the losses; "auto" takes the tightest of the project's own.
@@ -62,9 +63,10 @@ class Plan:
     accept: tuple[Model, ...] = attrs.field(default=(), converter=as_models)
 
     def __attrs_post_init__(self) -> None:
-        for field, cls in (("rows", Rows), ("budget", Budget)):
-            if type(getattr(self, field)) is not cls:  # a ModelBudget states what was spent
-                raise PlanError(f"Plan.{field} must be a dp.{cls.__name__}; got {type(getattr(self, field)).__name__}.")
+        if type(self.rows) not in (Rows, Matrix):
+            raise PlanError(f"Plan.rows must be a dp.Rows or a dp.Matrix; got {type(self.rows).__name__}.")
+        if type(self.budget) is not Budget:  # a ModelBudget states what was spent
+            raise PlanError(f"Plan.budget must be a dp.Budget; got {type(self.budget).__name__}.")
         if not isinstance(self.scenario, Scenario | None):
             raise PlanError(f"Plan.scenario must be a dp.Scenario; got {type(self.scenario).__name__}.")
         if self.scenario is not None:
@@ -94,6 +96,7 @@ class Plan:
 
     def _check_steps(self) -> None:
         check_names(self)
+        check_matrix(self)
         _ = self.kinds
         _ = self.shapes
 
@@ -322,18 +325,18 @@ class Plan:
                 ``frobenius=`` or ``spectral=`` (that norm of the difference, of projectors for a subspace) and
                 ``captured_variance=`` (at least this share of the variance that the best subspace captures).
         """
-        from dpframe.forecast import column_target
-        from dpframe.forecast.target import Target, require
-        from dpframe.run.progress import reporting
+        from dpframe.forecast.requirement import require
 
-        wanted = {"mean": mean, "sd": sd, "correlation": correlation}
-        if any(each is not None for each in wanted.values()):
-            columns = column_target.ColumnTargets.of(self, wanted, confidence, {"step": step, **target})
-            with reporting(progress) as reporter:
-                return column_target.require(self, columns, self._rows_of_table(rows, scenario), reporter)
-        assumed = self._assumed(scenario, "plan.require")
-        with reporting(progress) as reporter:
-            return require(self, assumed, Target.of(self, assumed, step, confidence, target), reporter)
+        return require(
+            self,
+            {"mean": mean, "sd": sd, "correlation": correlation},
+            target,
+            confidence=confidence,
+            step=step,
+            scenario=scenario,
+            rows=rows,
+            progress=progress,
+        )
 
     def required_rows(
         self,
@@ -352,36 +355,17 @@ class Plan:
         The search and the arguments are those of `require`. The scenario states the number of rows of its spectrum,
         which is scaled in proportion; targets for columns need none.
         """
-        from dpframe.forecast import column_target
-        from dpframe.forecast.target import Target, required_rows
-        from dpframe.run.progress import reporting
+        from dpframe.forecast.requirement import required_rows
 
-        wanted = {"mean": mean, "sd": sd, "correlation": correlation}
-        if any(each is not None for each in wanted.values()):
-            columns = column_target.ColumnTargets.of(self, wanted, confidence, {"step": step, **target})
-            with reporting(progress) as reporter:
-                return column_target.required_rows(self, columns, reporter)
-        assumed = self._assumed(scenario, "plan.required_rows")
-        with reporting(progress) as reporter:
-            return required_rows(self, assumed, Target.of(self, assumed, step, confidence, target), reporter)
-
-    def _rows_of_table(self, rows: int | None, scenario: Scenario | None) -> int:
-        """The assumed number of rows: as given, or that of the scenario."""
-        if rows is not None:
-            return rows
-        assumed = self.scenario if scenario is None else scenario
-        if assumed is None or assumed.n is None:
-            raise PlanError("targets for columns need the assumed number of rows: rows=, or --rows in a shell.")
-        assumed.refuse_true("plan.require")
-        return assumed.n
-
-    def _assumed(self, scenario: Scenario | None, what: str) -> Scenario:
-        """The scenario given, or that of the plan; raises PlanError where a choice may not depend on it."""
-        assumed = self.scenario if scenario is None else scenario
-        if not isinstance(assumed, Scenario):
-            raise PlanError(f"{what} needs assumed data: scenario=dp.Scenario(...).")
-        assumed.refuse_true(what)
-        return assumed
+        return required_rows(
+            self,
+            {"mean": mean, "sd": sd, "correlation": correlation},
+            target,
+            confidence=confidence,
+            step=step,
+            scenario=scenario,
+            progress=progress,
+        )
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:

@@ -135,7 +135,7 @@ def regression_plan(
     if features is not None:
         found = _chosen(found, [*validators.as_tuple(features), target])
     rows = Rows(columns=found, neighbors=neighbors, person=person, contributions=contributions)
-    steps = [_adaptive("regression"), derive("model", "regression", of="covariance", target=target)]
+    steps = [_adaptive("regression", target=target), derive("model", "regression", of="covariance", target=target)]
     return Plan(rows=rows, budget=Budget(epsilon=epsilon, delta=delta), steps=steps)
 
 
@@ -147,7 +147,7 @@ def _chosen(columns: Any, names: list[Any]) -> Any:
     return [column for column in columns if column.name in names]
 
 
-def _adaptive(goal: str) -> Step:
+def _adaptive(goal: str, **more: Any) -> Step:
     """The release of a covariance for this goal; raises PluginError with the package to install."""
     try:
         registry.mechanism(RECIPE)
@@ -155,7 +155,7 @@ def _adaptive(goal: str) -> Step:
         raise PluginError(
             f"this plan needs the recipe {RECIPE!r}: install {PACKAGE}. Nothing was charged, read or drawn. ({error})"
         ) from None
-    return release("covariance", RECIPE, goal=goal)
+    return release("covariance", RECIPE, goal=goal, **more)
 
 
 def _columns(given: Any) -> Any:

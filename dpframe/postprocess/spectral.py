@@ -38,6 +38,11 @@ def _check_part(k: int, dim: int) -> None:
         )
 
 
+def _is_real(of: Any) -> bool:
+    """Whether an input is known to hold real numbers; a reference is not."""
+    return isinstance(of, Kind) and of.array.dtype.kind == "f"
+
+
 def _symmetric(matrix: NDArray[Any]) -> NDArray[Any]:
     """The Hermitian part of a matrix that is Hermitian up to rounding."""
     symmetric: NDArray[Any] = (matrix + matrix.conj().T) / 2
@@ -68,8 +73,7 @@ class TopSubspace(PostProcessor):
         _check_part(self.k, dim)
 
     def output(self, kinds: Mapping[str, type[Kind]]) -> type[Kind]:
-        real_constant = isinstance(self.of, Kind) and self.of.array.dtype.kind == "f"
-        return Subspace if real_constant or issubclass(kinds["of"], SymmetricMatrix) else ComplexSubspace
+        return Subspace if _is_real(self.of) or issubclass(kinds["of"], SymmetricMatrix) else ComplexSubspace
 
     def output_shape(self, rows: Rows) -> Shape:
         return (shape_of(self.of) or (None,))[0], self.k
@@ -90,14 +94,14 @@ class RankK(PostProcessor):
     """The part of a matrix spanned by its k leading eigenpairs; negative eigenvalues are replaced by zero.
 
     Args:
-        of: a symmetric matrix.
+        of: a symmetric or Hermitian matrix.
         k: the number of eigenpairs.
     """
 
     name = "rank-k"
     gives = SymmetricMatrix
 
-    of: Any = input(SymmetricMatrix)
+    of: Any = input(HermitianMatrix)
     k: int = attrs.field(validator=validators.positive_int)
 
     def output(self, kinds: Mapping[str, type[Kind]]) -> type[Kind]:
@@ -111,7 +115,7 @@ class RankK(PostProcessor):
 
     def apply(self) -> Kind:
         values, vectors = top_eigenpairs(self.of.array, self.k)
-        kept = _symmetric((vectors * np.maximum(values, 0.0)) @ vectors.T)
+        kept = _symmetric((vectors * np.maximum(values, 0.0)) @ vectors.conj().T)
         return attrs.evolve(self.of, array=kept)  # type: ignore[no-any-return]
 
     def result_law(self, laws: Mapping[str, Law]) -> Law | None:
@@ -127,7 +131,7 @@ class WithSpectrum(PostProcessor):
     the draw, it restores rank and spectrum. It also joins directions that were released with eigenvalues that were.
 
     Args:
-        of: a symmetric matrix, for its eigenvectors; or a subspace, whose columns are taken as they are.
+        of: a symmetric or Hermitian matrix, for its eigenvectors; or a subspace, whose columns are taken as they are.
         spectrum: the eigenvalues, from the largest; or a vector with one for each of these eigenvectors in their order,
             where negative ones are replaced by zero.
     """
@@ -135,8 +139,12 @@ class WithSpectrum(PostProcessor):
     name = "with-spectrum"
     gives = SymmetricMatrix
 
-    of: Any = input(SymmetricMatrix, Subspace)
+    of: Any = input(HermitianMatrix, ComplexSubspace)
     spectrum: Any = input(Spectrum, Vector)
+
+    def output(self, kinds: Mapping[str, type[Kind]]) -> type[Kind]:
+        real = issubclass(kinds["of"], SymmetricMatrix | Subspace)
+        return SymmetricMatrix if real or _is_real(self.of) else HermitianMatrix
 
     def check(self, rows: Rows) -> None:
         if isinstance(self.spectrum, Kind):
@@ -148,11 +156,12 @@ class WithSpectrum(PostProcessor):
     def output_shape(self, rows: Rows) -> Shape:
         return ((shape_of(self.of) or (None,))[0],) * 2
 
-    def apply(self) -> SymmetricMatrix:
+    def apply(self) -> HermitianMatrix:
         wanted = np.maximum(self.spectrum.array, 0.0)
-        directions = isinstance(self.of, Subspace)
+        directions = isinstance(self.of, ComplexSubspace)
         vectors = self.of.array[:, : len(wanted)] if directions else top_eigenpairs(self.of.array, len(wanted))[1]
-        return SymmetricMatrix(_symmetric((vectors * wanted) @ vectors.T), axes=self.of.axes)
+        kind = SymmetricMatrix if _is_real(self.of) else HermitianMatrix
+        return kind(_symmetric((vectors * wanted) @ vectors.conj().T), axes=self.of.axes)
 
     def result_law(self, laws: Mapping[str, Law]) -> Law | None:
         of, spectrum = laws.get("of"), laws.get("spectrum")
@@ -198,25 +207,26 @@ class PositivePart(PostProcessor):
     """The nearest positive semidefinite matrix: eigenvalues that noise made negative are replaced by zero.
 
     Args:
-        of: a symmetric matrix.
+        of: a symmetric or Hermitian matrix.
     """
 
     name = "psd"
     gives = SymmetricMatrix
 
-    of: Any = input(SymmetricMatrix)
+    of: Any = input(HermitianMatrix)
 
     def output(self, kinds: Mapping[str, type[Kind]]) -> type[Kind]:
         return kinds["of"]
 
     def apply(self) -> Kind:
         values, vectors = np.linalg.eigh(self.of.array)
-        nearest = _symmetric((vectors * np.maximum(values, 0.0)) @ vectors.T)
+        nearest = _symmetric((vectors * np.maximum(values, 0.0)) @ vectors.conj().T)
         return attrs.evolve(self.of, array=nearest)  # type: ignore[no-any-return]
 
     def result_law(self, laws: Mapping[str, Law]) -> Law | None:
-        """That of the input: without noise it has no negative eigenvalues."""
-        return laws.get("of")
+        """That of the input, if without noise that has no negative eigenvalues."""
+        of = laws.get("of")
+        return None if isinstance(of, MatrixLaw) and not of.semidefinite else of
 
 
 @attrs.frozen(kw_only=True)
@@ -241,25 +251,27 @@ class ExplainedVariance(PostProcessor):
     """The share of the trace that each component of a subspace captures, computed from the released matrix.
 
     Args:
-        of: a symmetric matrix.
+        of: a symmetric or Hermitian matrix.
         components: the subspace.
     """
 
     name = "explained-variance"
     gives = Vector
 
-    of: Any = input(SymmetricMatrix)
-    components: Any = input(Subspace)
+    of: Any = input(HermitianMatrix)
+    components: Any = input(ComplexSubspace)
 
     def apply(self) -> Vector:
         basis, matrix = self.components.array, self.of.array
-        captured = np.maximum(np.einsum("ij,ij->j", basis, matrix @ basis), 0.0)
-        total = max(float(np.trace(matrix)), float(captured.sum()))
+        captured = np.maximum(np.einsum("ij,ij->j", basis.conj(), matrix @ basis).real, 0.0)
+        total = max(float(np.trace(matrix).real), float(captured.sum()))
         return Vector(captured / total if total > 0.0 else np.zeros(len(captured)))
 
     def result_law(self, laws: Mapping[str, Law]) -> Law | None:
         """That of the shares of the leading eigenvalues, where the components are of the same matrix."""
         of, components = laws.get("of"), laws.get("components")
         if not isinstance(of, MatrixLaw) or not isinstance(components, SubspaceLaw) or components.of is not of:
+            return None
+        if not of.semidefinite:  # shares of a trace to which negative eigenvalues add
             return None
         return SpectrumLaw(of=of, k=self.components.array.shape[1], of_trace=True)

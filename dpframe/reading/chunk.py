@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from dpframe import lattice
+from dpframe import hermitian, lattice
 from dpframe.display.redacted import Redacted
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.reading.scratch import Scratch
@@ -23,6 +23,22 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
+@attrs.frozen
+class Grid:
+    """A grid on which the lengths of rows are compared, as exact integers.
+
+    Args:
+        per_unit: grid steps in a length of one.
+        last: the last edge in grid steps, a power of two; dim · (last + 1)² is below 2⁵³.
+        squares: the squared edges in grid steps, increasing. Bin i counts the lengths from edge i − 1, that one
+            excluded, to edge i, that one included; the last bin is unbounded.
+    """
+
+    per_unit: float
+    last: float
+    squares: FloatArray
+
+
 @attrs.frozen(repr=False, eq=False)
 class Chunk(Redacted):
     """Some rows, mapped to coordinates, from which a statistic is computed.
@@ -31,7 +47,7 @@ class Chunk(Redacted):
 
     Args:
         rows: the promise, with its dimension known.
-        values: the coordinates, (rows, dim); NaN in rows that contribute nothing.
+        values: the coordinates, (rows, dim), complex or real; NaN in rows that contribute nothing.
     """
 
     rows: Rows
@@ -55,6 +71,8 @@ class Chunk(Redacted):
     def integers(self) -> FloatArray:
         """Lattice rows of length at most RADIUS, followed by the constant coordinate if the plan is centered.
 
+        Of complex rows, the real and the imaginary part of each coordinate are next to each other.
+
         They are computed once for all statistics, and cannot be written to.
         """
         if self._integers is None:
@@ -69,6 +87,16 @@ class Chunk(Redacted):
     def total(self) -> IntArray:
         """The sum of the integer rows, without the constant coordinate."""
         return np.asarray(self.integers()[:, : self.rows.known_dim].sum(axis=0)).astype(np.int64)
+
+    def length_counts(self, grid: Grid) -> IntArray:
+        """The numbers of rows in bins of their length, neither clipped to the norm nor rounded to the lattice."""
+        finite = hermitian.real_rows(self.finite()) if self.rows.complex else self.finite()
+        with np.errstate(over="ignore", under="ignore"):
+            steps = np.multiply(finite, grid.per_unit, dtype=np.float64, casting="unsafe")
+        np.rint(steps, out=steps)
+        np.clip(steps, -grid.last - 1, grid.last + 1, out=steps)  # a clipped coordinate is still beyond the last edge
+        bins = np.searchsorted(grid.squares, np.einsum("ij,ij->i", steps, steps), side="left")
+        return np.bincount(bins, minlength=len(grid.squares) + 1).astype(np.int64)
 
     def finite(self) -> NDArray[Any]:
         """The rows that contribute, neither clipped nor rounded."""
@@ -115,7 +143,9 @@ class MappedChunk(Chunk):
 
 def rounded(rows: Rows, values: NDArray[Any], scratch: Scratch, *, within: bool = False) -> FloatArray:
     """Coordinates rounded to integer rows, with the constant coordinate if there is one."""
-    dim = rows.known_dim
+    dim = rows.real_dim
+    if rows.complex:
+        values = hermitian.real_rows(values)
     integers = scratch.integers(len(values), rows, by_columns=values.flags.fnc)
     _, lost = lattice.integer_rows(values, rows.length, integers[:, :dim], within=within)
     set_constant(rows, integers, lost)

@@ -10,7 +10,6 @@ bit for bit, in 16 bits where they fit (`dpframe.reading.int16`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import attrs
@@ -20,9 +19,10 @@ from numpy.typing import NDArray
 from dpframe import lattice
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.reading import int16, kernel_loader
-from dpframe.reading.affine_map import ColumnPointers, Levels, Numbers, Rounder
-from dpframe.reading.chunk import Chunk, MappedChunk, set_constant
+from dpframe.reading.affine_map import Levels, Numbers, Rounder
+from dpframe.reading.chunk import Chunk, Grid, MappedChunk, set_constant
 from dpframe.reading.kernel_loader import KernelKind
+from dpframe.reading.placed_rows import PlacedRows, in_vectors, reads_by_rows
 from dpframe.reading.scratch import Scratch
 from dpframe.reading.tiles import INT16_ENTRIES, TILE_ENTRIES, tiles
 from dpframe.spec.columns import Category, Column
@@ -42,6 +42,10 @@ class ColumnMap:
     scratch: Scratch
     kind: KernelKind | None
     expected: int
+    vectors: FloatArray = attrs.field(init=False)  # the images, transposed
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "vectors", in_vectors(self.images.T))
 
     @classmethod
     def of(cls, rows: Rows, columns: Sequence[Column | Category], scratch: Scratch, expected: int) -> ColumnMap:
@@ -73,8 +77,29 @@ class ColumnMap:
         elif raw.strides[0] == raw.itemsize:
             yield from self._block(list(raw.T))
         else:
-            for tile in tiles(len(raw), self.rows.known_dim):
+            yield from self._array(raw)
+
+    def _array(self, raw: NDArray[Any]) -> Iterator[Chunk]:
+        """The chunks of a block whose cells stand row by row."""
+        dim, kernels = self.rows.known_dim, None
+        if self.kind in (KernelKind.INT16_COLUMNS, KernelKind.NORMED_COLUMNS) and self._reads_by_rows(raw):
+            kernels = kernel_loader.loader.kernels(self.kind, raw.size, expected=self.expected)
+        if kernels is None:
+            for tile in tiles(len(raw), dim):
                 yield from self._block(list(np.ascontiguousarray(raw[tile].T)))
+        elif self.kind is KernelKind.INT16_COLUMNS:
+            for tile in tiles(len(raw), dim):
+                some = raw[tile]
+                yield Int16ArrayChunk(self.rows, self, list(some.T), slice(0, len(some)), array=some, kernels=kernels)
+        else:
+            for tile in tiles(len(raw), dim, INT16_ENTRIES):
+                some = raw[tile]
+                yield NormedChunk(self.rows, self, list(some.T), slice(0, len(some)), array=some, kernels=kernels)
+
+    def _reads_by_rows(self, raw: NDArray[Any]) -> bool:
+        """Whether kernels can read the cells of an array row by row: it has a coordinate for each column."""
+        numbers = all(isinstance(part, Numbers) for _, _, part in self.parts)
+        return numbers and raw.shape[1] == len(self.names) and reads_by_rows(raw)
 
     def _block(self, cells: Sequence[NDArray[Any]]) -> Iterator[Chunk]:
         """The chunks of a block, given as columns."""
@@ -95,9 +120,9 @@ class ColumnMap:
             yield from (NormedChunk(self.rows, self, cells, tile, kernels=kernels) for tile in pieces)
             return
         rounders = self.rounders(cells, kernels)
-        yield from (self._rounded_chunk(cells, tile, rounders, kernels) for tile in pieces)
+        yield from (self.rounded_chunk(cells, tile, rounders, kernels) for tile in pieces)
 
-    def _rounded_chunk(
+    def rounded_chunk(
         self, cells: Sequence[NDArray[Any]], tile: slice, rounders: Sequence[tuple[slice, Rounder]], kernels: Any
     ) -> Chunk:
         """A tile of rows, rounded by a kernel."""
@@ -125,16 +150,26 @@ class ColumnMap:
         steps = self.scratch.integers(tile.stop - tile.start, self.rows, by_columns=True)
         return steps, min(rounder(tile, steps.T[here]) for here, rounder in rounders)
 
-    def add_gram(self, cells: Sequence[NDArray[Any]], compiled: Any, total: IntArray) -> None:
-        """Add the Gram matrix of some rows, scaled down to the norm, by the kernel ``compiled``."""
-        columns = [column for which, _, part in self.parts for column in part.for_kernel(cells[which])]
-        pointers = ColumnPointers.of(columns)
+    def placed(
+        self, cells: Sequence[NDArray[Any]], tile: slice, kernels: Any, array: NDArray[Any] | None = None
+    ) -> PlacedRows:
+        """A tile of rows, for kernels that place them.
+
+        Args:
+            cells: the columns of the block.
+            tile: the rows.
+            kernels: `dpframe.reading.kernels`.
+            array: the same rows, if the kernels can read their cells row by row.
+        """
+        some = [column[tile] for column in cells]
 
         def values(indices: IntArray) -> FloatArray:
-            return self.coordinates([column[indices] for column in cells], slice(None), "skipped rows")[0]
+            return self.coordinates([column[indices] for column in some], slice(None), "skipped rows")[0]
 
-        add = partial(compiled, *pointers.at(slice(None)), self.images)
-        int16.add_gram_with_fallback(add, len(cells[0]), self.rows, values, total)
+        if array is not None:
+            return PlacedRows.of_array(array, self.vectors, self.rows, values, kernels)
+        columns = [column for which, _, part in self.parts for column in part.for_kernel(some[which])]
+        return PlacedRows.of_columns(columns, self.vectors, self.rows, values, kernels)
 
     def coordinates(
         self, cells: Sequence[NDArray[Any]], tile: slice, use: str = "coordinates"
@@ -216,16 +251,25 @@ class RoundedChunk(KernelChunk):
 
 @attrs.frozen(repr=False, eq=False)
 class NormedChunk(KernelChunk):
-    """Columns with a norm, whose Gram matrix a kernel adds up from the cells.
+    """Columns with a norm beside them, or placed, that kernels map, round and sum in one go.
 
     Args:
         kernels: `dpframe.reading.kernels`.
+        array: the same rows, if the kernels can read their cells row by row.
     """
 
     kernels: Any = attrs.field(kw_only=True)
+    array: NDArray[Any] | None = attrs.field(default=None, kw_only=True)
+
+    def placed(self) -> PlacedRows:
+        """The rows, for kernels that place them."""
+        return self.map.placed(self.cells, self.tile, self.kernels, self.array)
 
     def add_gram(self, total: IntArray) -> None:
-        self.map.add_gram([column[self.tile] for column in self.cells], self.kernels.add_columns, total)
+        self.placed().add_gram(total)
+
+    def length_counts(self, grid: Grid) -> IntArray:
+        return self.placed().length_counts(grid)
 
     def _to_lattice(self) -> FloatArray:
         return self._shortened(self.map.in_steps(self.tile, self.map.rounders(self.cells, self.kernels))[0])
@@ -256,3 +300,48 @@ class Int16Chunk(KernelChunk):
         integers = self.map.scratch.integers(len(self), self.rows, by_columns=True)
         self.integer_rows.widen(integers)
         return integers
+
+
+@attrs.frozen(repr=False, eq=False)
+class Int16ArrayChunk(KernelChunk):
+    """Columns whose integers fit in 16 bits and whose cells stand row by row. They are turned into columns of integers
+    only for what needs these.
+
+    Args:
+        array: the rows.
+        kernels: `dpframe.reading.kernels`.
+    """
+
+    array: NDArray[Any] = attrs.field(kw_only=True)
+    kernels: Any = attrs.field(kw_only=True)
+    _sums: tuple[IntArray, int] | None = attrs.field(default=None, init=False)
+
+    def add_gram(self, total: IntArray) -> None:
+        self._as_columns().add_gram(total)
+
+    def total(self) -> IntArray:
+        return self._sum_and_count()[0]
+
+    def count(self) -> int:
+        return self._sum_and_count()[1]
+
+    def _sum_and_count(self) -> tuple[IntArray, int]:
+        """The sum of the integer rows and the number of rows that contribute, which a kernel finds together."""
+        if self._sums is None:
+            kind = KernelKind.NORMED_COLUMNS
+            kernels = kernel_loader.loader.kernels(kind, self.array.size, expected=self.map.expected)
+            if kernels:
+                sums = self.map.placed(self.cells, self.tile, kernels, self.array).sum_and_count()
+            else:
+                columns = self._as_columns()
+                sums = columns.total(), columns.count()
+            object.__setattr__(self, "_sums", sums)
+        assert self._sums is not None  # set above
+        return self._sums
+
+    def _as_columns(self) -> Chunk:
+        cells = list(np.ascontiguousarray(self.array.T))
+        return self.map.rounded_chunk(cells, self.tile, self.map.rounders(cells, self.kernels), self.kernels)
+
+    def _to_lattice(self) -> FloatArray:
+        return self._as_columns().integers()

@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from dpframe import hermitian
 from dpframe.lattice import IntArray
 from dpframe.reading import int16, kernel_loader
 from dpframe.reading.chunk import Chunk, MappedChunk
@@ -48,14 +49,14 @@ def mapper(rows: Rows, scratch: Scratch, *, expected: int = 0) -> Mapper:
 def coordinates(rows: Rows, raw: Any) -> NDArray[Any]:
     """Raw rows to coordinates, (rows, dim): each row on its own, NaN in rows that contribute nothing."""
     copies = [chunk.values.copy("K") for chunk in mapper(rows, Scratch())(raw)]
-    return np.concatenate(copies) if copies else np.empty((0, rows.known_dim))
+    return np.concatenate(copies) if copies else np.empty((0, rows.known_dim), rows.dtype)
 
 
 def _array_chunks(rows: Rows, scratch: Scratch, expected: int, raw: Any) -> Iterator[Chunk]:
     """The chunks of an array whose entries are the coordinates."""
     values = np.asarray(raw)
     kernels = kernel_loader.loader.kernels(kernel_loader.kernel_kind(rows), values.size, expected=expected)
-    for tile in tiles(len(values), rows.known_dim, INT16_ENTRIES if kernels else TILE_ENTRIES):
+    for tile in tiles(len(values), rows.real_dim, INT16_ENTRIES if kernels else TILE_ENTRIES):
         if kernels:
             yield RowKernelChunk(rows, values[tile], scratch=scratch, add_rows=kernels.add_rows)
         else:
@@ -73,4 +74,5 @@ class RowKernelChunk(MappedChunk):
     add_rows: Any = attrs.field(kw_only=True)
 
     def add_gram(self, total: IntArray) -> None:
-        int16.add_rows(self._given, self.rows, self.add_rows, total)
+        values = hermitian.real_rows(self._given) if self.rows.complex else self._given
+        int16.add_rows(values, self.rows.as_real, self.add_rows, total)

@@ -75,7 +75,7 @@ class PrivateData(Redacted):
 
     @property
     def moment(self) -> IntArray:
-        """The second moment in lattice units, augmented if the plan is centered."""
+        """The second moment in lattice units, augmented if the plan is centered; (2, dim, dim) of complex rows."""
         from dpframe.statistics import Moment
 
         return self.parts(Moment())["moment"]

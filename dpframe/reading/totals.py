@@ -82,7 +82,7 @@ def totals(blocks: Iterable[Any], statistics: Sequence[Statistic], rows: Rows, *
 
 
 def _nothing(rows: Rows) -> Chunk:
-    return Chunk(rows, np.zeros((0, rows.known_dim)))
+    return Chunk(rows, np.zeros((0, rows.known_dim), rows.dtype))
 
 
 class Totals(Redacted):

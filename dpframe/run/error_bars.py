@@ -148,6 +148,8 @@ class ErrorBars:
 
     def _reason(self, name: str) -> str:
         step = self._steps[name]
+        if np.iscomplexobj(self.values[name].array):
+            return "intervals are of real numbers, and it is complex. The table of releases states the noise."
         if isinstance(step.action, Mechanism):
             return step.action.law_unknown or f"{step.action.name!r} does not say how its noise is distributed."
         unknown = [each for each in references(step.action) if self.law(each) is None]

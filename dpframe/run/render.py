@@ -157,8 +157,11 @@ def _steps(statement: Statement, unknown: str) -> list[RenderableType]:
 
     releases = [line for line in statement.lines if line.is_release]
     derived = [line for line in statement.lines if not line.is_release]
-    cells = [release_cells(line, statement.budget.epsilon, unknown) for line in releases]
-    parts = [heading("Releases, which cost budget"), table(cells), Text()]
+    cells = [{**release_cells(line, statement.budget.epsilon, unknown), "mechanism": line.action} for line in releases]
+    parts = [heading("Releases, which cost budget"), table(cells)]
+    if chosen := {line.name: parameters(line) for line in releases if line.parameters}:
+        parts += [Text("  Their parameters"), pairs(chosen)]
+    parts.append(Text())
     if derived:
         parts += [heading("Derived from them, free"), table([derived_cells(line) for line in derived]), Text()]
     return parts
@@ -206,8 +209,16 @@ def call(line: Line) -> str:
     Args:
         line: the step.
     """
-    given = ", ".join(f"{name}={text}" for name, text in line.parameters.items())
-    return f"{line.action} ({given})" if given else line.action
+    return f"{line.action} ({parameters(line)})" if line.parameters else line.action
+
+
+def parameters(line: Line) -> str:
+    """The parameters of a step that differ from their defaults, with those of its rows.
+
+    Args:
+        line: the step.
+    """
+    return ", ".join(f"{name}={text}" for name, text in line.parameters.items())
 
 
 def _forecasts(explanation: Explanation) -> list[RenderableType]:

@@ -38,6 +38,8 @@ from dpframe.run.result import Charge, Record, Result
 from dpframe.run.statement import Line, Statement, statement
 from dpframe.run.within_noise import within_noise
 from dpframe.sources import Source, open_source
+from dpframe.sources.matrices import refuse_square
+from dpframe.spec.matrix import Matrix
 from dpframe.spec.refs import resolve
 from dpframe.validators import is_int
 
@@ -130,6 +132,7 @@ def prepared(
     charged = not (ledger is None and dataset is None and note is None)
     account = _account(ledger, dataset, note, insecure_seed) if charged else None
     _check_seed(plan, insecure_seed)
+    refuse_square(data, plan.rows)
     source = open_source(data, plan.rows)
     content_hash = plan.content_hash
     plan = (plan if account is None else account.calibrated(plan)).bind(source.dim)
@@ -143,7 +146,7 @@ def prepared(
     check_memory(plan)
     rehearse(plan)
     if source.pushed is not None:
-        source.pushed.check(declared_statistics(plan), plan.rows)
+        source.pushed.check(declared_statistics(plan), plan.rows, needed)
     registry.before_charge(plan, plan.pricing.all_losses)
     return Prepared(plan=plan, source=source, account=account, stated=stated)
 
@@ -325,13 +328,17 @@ def read(
         _told(partial(statistic.check, rows))
     if not wanted:
         return PrivateData(rows, statistics={})
+    if source.matrix is not None:
+        assert isinstance(rows, Matrix)  # or it would not have been opened
+        return PrivateData(rows, statistics={each: {"moment": source.matrix.moment(rows)} for each in wanted})
     if source.partitions is not None:
         report = reporter.partitions if reporter.active else None
         return PrivateData(rows, statistics=source.partitions.accumulate(wanted, rows, source.meter, report))
     if source.pushed is not None:
         return PrivateData(rows, statistics=source.pushed.accumulate(wanted, rows, source.meter))
     blocks = reporter.reading(source, source.blocks(), count_rows=rows.neighbors == "replace")
-    return PrivateData(rows, statistics=accumulate(blocks, wanted, rows, expected=source.expected))
+    passes = plan.schedule()[-1].number - due.number + 1
+    return PrivateData(rows, statistics=accumulate(blocks, wanted, rows, expected=passes * source.expected))
 
 
 def _told(check: Callable[[], T]) -> T:

@@ -110,8 +110,8 @@ def with_interval(value: float, low: float, high: float) -> str:
     reach = max(high - value, value - low)
     if reach < abs(value) or not (low > 0.0 or high < 0.0):
         return with_error(value, reach)
-    decimals = max(1 - math.floor(math.log10((high - low) / 2)), 0)
-    if decimals > 6 or reach >= MOST:
+    decimals = max(1 - math.floor(math.log10((high - low) / 2)), 0) if high > low else 0
+    if high == low or decimals > 6 or reach >= MOST:
         return f"{value:.2g} [{low:.2g}, {high:.2g}]"
     return f"{value:.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import attrs
 import numpy as np
 
-from dpframe.kinds import AugmentedMoment, SymmetricMatrix
+from dpframe.kinds import AugmentedMoment, HermitianMatrix
 from dpframe.lattice import FloatArray
 from dpframe.run.result import Record
 from dpframe.spec.rows import Rows
@@ -42,12 +42,12 @@ def within_noise(rows: Rows, records: Iterable[Record]) -> tuple[str, ...]:
     found = []
     for record in records:
         noise, value = record.line.noise, record.value
-        if not {"diagonal", "off-diagonal"} <= set(noise):
+        if not ({"diagonal", "off-diagonal"} <= set(noise) and rows.semidefinite):  # or its trace may well be 0
             continue
         if isinstance(value, AugmentedMoment):
             found += _augmented(record.name, value.array, noise["diagonal"], noise["off-diagonal"], rows)
-        elif isinstance(value, SymmetricMatrix):
-            found += _moment(record.name, value.array, noise["diagonal"], rows)
+        elif isinstance(value, HermitianMatrix):
+            found += _moment(record.name, value.array.real, noise["diagonal"], rows)
     return tuple(found)
 
 

@@ -8,6 +8,7 @@ from dpframe.accounting.auto import accountant
 from dpframe.losses import ModelBased
 from dpframe.rounding import format_given, format_up
 from dpframe.spec.budget import NOT_WORST_CASE, ModelBudget
+from dpframe.spec.matrix import NORMS, Matrix
 from dpframe.spec.rows import Rows
 
 if TYPE_CHECKING:
@@ -20,7 +21,18 @@ ELSEWHERE = "; the noise of "
 
 
 def protected(rows: Rows) -> str:
-    """Who is protected and what about them, for a promise about rows."""
+    """Who is protected and what about them, for a promise about rows or about a matrix."""
+    if isinstance(rows, Matrix):
+        moved = " and ".join(
+            f"{format_given(bound)} in {name}"
+            for field, name in NORMS.items()
+            if (bound := getattr(rows, field)) is not None
+        )
+        what = "whether they are in the data at all" if rows.neighbors == "add-remove" else "what their data are"
+        return (
+            f"each person, with everything that moves the matrix by at most {moved}, as promised by whoever computed "
+            f"it, not enforced: {what} ({rows.neighbors})"
+        )
     count = "one row" if rows.contributions == 1 else f"up to {rows.contributions} rows"
     people, public = f"each person, with {count}", "the number of rows is public"
     if rows.person is not None:
@@ -66,8 +78,16 @@ def _drawn_elsewhere(plan: Plan) -> str:
 
 
 def row_map(rows: Rows) -> str:
-    """How rows are mapped before anything is computed from them."""
+    """How rows, or a matrix, are mapped before anything is computed from them."""
+    if isinstance(rows, Matrix):
+        part = "Hermitian" if rows.complex else "symmetric"
+        return (
+            f"a matrix that was computed elsewhere: its {part} part, rounded to multiples of {rows.step**2:.3g}; an "
+            f"entry that is no finite number counts as 0, one beyond ±{rows.largest:.3g} as that"
+        )
     cells = "" if rows.columns is None else "cells clipped to public ranges and mapped to [-1, 1]; "
+    if rows.complex:
+        cells = "complex numbers; "
     centered = "; a constant coordinate is added, so that results can be centered" if rows.center else ""
     released = rows.awaited
     about = "" if rows.about is None else f"taken about {_point(released, 'about', 'a public center')}; "
@@ -127,7 +147,10 @@ def strength(plan: Plan, lines: tuple[Line, ...]) -> str:
         numerics = ""
     if isinstance(plan.spent, ModelBudget):
         return f"{plan.spent.caveat}: {figures}{numerics}{_apart(plan)}"
-    return f"{figures}, for every possible data set (worst case, no model of the data{numerics})"
+    every = "data set"
+    if isinstance(plan.rows, Matrix):
+        every = "matrix that keeps the promise"
+    return f"{figures}, for every possible {every} (worst case, no model of the data{numerics})"
 
 
 def slack_of_runs(slack: float) -> str:

@@ -42,9 +42,9 @@ def open_array(data: Any, rows: Rows, size: Callable[[int], int]) -> Opened:
     """
     checked = _checked(data, rows)
     columns = checked if isinstance(checked, dict) else {"": checked}
-    maps = [each for each in map(_memory_map, columns.values()) if each is not None]
+    maps = [each for each in map(memory_map, columns.values()) if each is not None]
     for each in maps:
-        _check_complete(each)
+        check_complete(each)
     stamps = [Stamp.of(Path(name)) for name in dict.fromkeys(each.filename for each in maps) if name is not None]
     # The size of a file is visible to anyone who may list it; that of an array in memory, or of a part of a file, would
     # reveal the number of rows.
@@ -64,7 +64,7 @@ def open_array(data: Any, rows: Rows, size: Callable[[int], int]) -> Opened:
     return Opened(read, bytes=sum(cells.nbytes for cells in columns.values()) if public else None, count=count)
 
 
-def _memory_map(cells: Any) -> np.memmap[Any, Any] | None:
+def memory_map(cells: Any) -> np.memmap[Any, Any] | None:
     """The memory map that an array is, or is a view of."""
     while isinstance(cells, np.ndarray):
         if isinstance(cells, np.memmap) and isinstance(cells.base, mmap):
@@ -73,7 +73,7 @@ def _memory_map(cells: Any) -> np.memmap[Any, Any] | None:
     return None
 
 
-def _check_complete(cells: np.memmap[Any, Any]) -> None:
+def check_complete(cells: np.memmap[Any, Any]) -> None:
     """Refuse a memory map of a file that has become shorter: reading beyond its end would kill the process."""
     start = cells.offset - cells.offset % ALLOCATIONGRANULARITY
     assert isinstance(cells.base, mmap)
@@ -99,7 +99,7 @@ def _checked(raw: Any, rows: Rows) -> Raw:
         return _checked_columns(raw, rows)
     if not isinstance(raw, np.ndarray):
         raise DataError(f"{what(raw)} cannot be read. {ALLOWED}")
-    check_numeric(raw.dtype, "the array")
+    check_numeric(raw.dtype, "the array", rows=rows)
     check_shape(raw.shape, rows)
     return raw
 
@@ -128,10 +128,22 @@ def check_shape(shape: tuple[Any, ...], rows: Rows) -> None:
             raise DataError(f"category {column.name!r} has words as levels, which a numeric array cannot hold.")
 
 
-def check_numeric(dtype: np.dtype[Any], where: str) -> None:
-    """Refuse a type that does not hold real numbers."""
+def check_numeric(dtype: np.dtype[Any], where: str, *, rows: Rows | None = None) -> None:
+    """Refuse a type that does not hold real numbers, or complex ones where these are promised.
+
+    Args:
+        dtype: the type.
+        where: what holds it.
+        rows: the promise about an array; None for a column, which is real.
+    """
+    wanted = rows is not None and rows.complex
+    if wanted and dtype.kind in "biuf":
+        raise DataError(f"{where} holds real numbers, but the promise is complex=True. Leave it out, or convert them.")
+    if wanted and dtype.kind == "c":
+        return
     if dtype.kind == "c":
-        raise DataError(f"{where} holds complex numbers; rows are real.")
+        hint = "" if rows is None or rows.columns is not None else ": dp.Rows(..., complex=True) is for complex ones"
+        raise DataError(f"{where} holds complex numbers; rows are real{hint}.")
     if dtype.kind not in "biuf":
         raise DataError(f"{where} holds {type_name(dtype)}; rows are numbers. Declare words with dp.Category.")
 

@@ -73,7 +73,7 @@ def open_dask(data: Any, rows: Rows, size: Callable[[int], int]) -> Partitions:
     if is_a(data, "dask.array", "Array"):
         if not isinstance(meta, np.ndarray) or isinstance(meta, np.ma.MaskedArray):
             raise DataError(f"a dask.array of {what(meta)} cannot be read; its chunks must be NumPy arrays.")
-        check_numeric(data.dtype, "the array")
+        check_numeric(data.dtype, "the array", rows=rows)
         if data.ndim == 2 and math.isnan(data.shape[1]):
             raise DataError("the number of columns of the dask.array is not known; see its compute_chunk_sizes().")
         check_shape(data.shape, rows)

@@ -70,6 +70,8 @@ class Opened(Redacted):
 
 def declared(rows: Rows) -> Declared:
     """The columns to read of a table: those of the promise, and the column of ids if there is one."""
+    if rows.complex:
+        raise DataError("complex rows (complex=True) are read from NumPy arrays, Dask arrays and iterables of arrays.")
     if rows.columns is None:
         raise DataError("a table of named columns needs dp.Rows(columns=[...]) with their public ranges.")
     return rows.columns if rows.person is None else (*rows.columns, Person(rows.person))

@@ -12,16 +12,19 @@ import numpy as np
 
 from dpframe.display.redacted import Redacted
 from dpframe.errors import DataError
+from dpframe.reading.given_matrix import GivenMatrix
 from dpframe.reading.people import Counter, counted
 from dpframe.sources.arrays import ALLOWED, is_columns, open_array
 from dpframe.sources.dask import is_dask, open_dask
 from dpframe.sources.dispatch import is_table, open_table
+from dpframe.sources.matrices import open_matrix
 from dpframe.sources.opened import Meter, Opened, Raw, declared, is_a, what
 from dpframe.sources.partial_totals import Partitioned
 from dpframe.sources.queries import Query
 from dpframe.sources.spark import is_spark, open_spark
 from dpframe.sources.sql.pushed import Pushed
 from dpframe.sources.sql.table import Table, open_pushed
+from dpframe.spec.matrix import Matrix
 from dpframe.spec.rows import Rows
 
 ARRAY_CELLS = 1 << 20  # per block of an array, the task of a worker: few, so that all workers get the same share
@@ -42,6 +45,7 @@ class Source(Redacted):
         meter: the progress of a pass.
         partitions: the partitions of a Dask collection or a Spark frame: statistics are computed where they are.
         pushed: the table of a database that computes statistics itself, if it is one.
+        matrix: the matrix that was computed elsewhere, if the promise is about one. Then there are no rows.
     """
 
     dim: int
@@ -51,6 +55,7 @@ class Source(Redacted):
     meter: Meter = attrs.field(factory=Meter)
     partitions: Partitioned | None = None
     pushed: Pushed | None = None
+    matrix: GivenMatrix | None = None
 
     def close(self) -> None:
         """End what was begun for reading; the source is not read any more."""
@@ -124,6 +129,9 @@ def _rows_of(cells: int, dim: int) -> int:
 
 def open_source(data: Any, rows: Rows) -> Source:
     """Check the public schema of a source; no value is read."""
+    if isinstance(rows, Matrix):
+        matrix = open_matrix(data, rows)
+        return Source(dim=len(matrix.values), one_shot=False, chunks=[], rows=rows, matrix=matrix)
     if is_dask(data) or is_spark(data):
         parts: Partitioned = (open_dask if is_dask(data) else open_spark)(data, rows, table_rows)
         return Source(dim=parts.rows.known_dim, one_shot=False, chunks=parts, rows=parts.rows, partitions=parts)

@@ -7,6 +7,7 @@ released numbers alone, so every sensitivity is that of plain rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property, lru_cache
 from typing import Any
 
 import attrs
@@ -35,7 +36,28 @@ LIMITS = {
 """The ranges of the numbers of each part."""
 
 Numbers = tuple[float, ...]
-Matrix = tuple[Numbers, ...]
+
+
+class Matrix(tuple[Numbers, ...]):
+    """Rows of floats that were converted, and are hashed and checked once: many promises of a run have one matrix."""
+
+    @cached_property
+    def is_square(self) -> bool:
+        """Whether it has as many columns as rows, of numbers that a linear map may have."""
+        low, high = LIMITS["linear"]
+        return all(
+            isinstance(row, tuple)
+            and len(row) == len(self)
+            and all(low <= each <= high if type(each) is float else _between(each, low, high) for each in row)
+            for row in self
+        )
+
+    @cached_property
+    def _hash(self) -> int:
+        return super().__hash__()
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 def as_numbers(values: Any) -> Any:
@@ -50,8 +72,10 @@ def as_numbers(values: Any) -> Any:
 
 def as_matrix(values: Any) -> Any:
     """Convert rows of real numbers to tuples of floats; return anything else unchanged, to be refused."""
+    if isinstance(values, Matrix):
+        return values
     values = validators.as_tuple(values)
-    return tuple(map(as_numbers, values)) if isinstance(values, tuple) else values
+    return Matrix(map(as_numbers, values)) if isinstance(values, tuple) else values
 
 
 def check_parts(owner: Any) -> None:
@@ -66,21 +90,12 @@ def check_parts(owner: Any) -> None:
         if not isinstance(value, tuple) or not all(_between(each, low, high) for each in value):
             allowed = f"the result of a step, or for each coordinate a number from {low:g} to {high:g}"
             raise validators.refuse(owner, name, allowed, value)
-    if not (owner.linear is None or isinstance(owner.linear, Ref) or _is_square(owner.linear)):
+    linear = owner.linear
+    if not (linear is None or isinstance(linear, Ref) or (isinstance(linear, Matrix) and linear.is_square)):
         allowed = f"the result of a step, or a square matrix of numbers from -{SCALE_LIMIT:g} to {SCALE_LIMIT:g}"
-        raise validators.refuse(owner, "linear", allowed, owner.linear)
-    if owner.linear is not None and owner.scale is not None:
+        raise validators.refuse(owner, "linear", allowed, linear)
+    if linear is not None and owner.scale is not None:
         raise PlanError("rows are divided by scale= or multiplied by linear=, not both: a linear map has scales in it.")
-
-
-def _is_square(value: Any) -> bool:
-    low, high = LIMITS["linear"]
-    return isinstance(value, tuple) and all(
-        isinstance(row, tuple)
-        and len(row) == len(value)
-        and all(low <= each <= high if type(each) is float else _between(each, low, high) for each in row)
-        for row in value
-    )
 
 
 def _between(value: Any, low: float, high: float) -> bool:
@@ -107,12 +122,21 @@ def released(owner: Any, values: Mapping[str, Kind], axes: Axes | None) -> dict[
     for name, step in references(owner).items():
         if step not in values:
             continue
+        if name == "linear":
+            parts[name] = _released_matrix(values[step])
+            continue
         array = values[step].array.real
-        if name in ("about", "scale") and axes is not None:
+        if name != "norm" and axes is not None:
             array = _in_coordinates(name, array, values[step].axes, axes, step)
         found = np.clip(array, *LIMITS[name]).tolist()
-        parts[name] = found if name == "norm" else as_matrix(found) if name == "linear" else tuple(found)
+        parts[name] = found if name == "norm" else tuple(found)
     return parts
+
+
+@lru_cache(maxsize=4)
+def _released_matrix(value: Kind) -> Any:
+    """A released linear map in numbers, of which a run asks again and again."""
+    return as_matrix(np.clip(value.array.real, *LIMITS["linear"]).tolist())
 
 
 def _in_coordinates(name: str, array: Any, own: Axes | None, axes: Axes, step: str) -> Any:

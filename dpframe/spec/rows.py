@@ -21,6 +21,16 @@ NEIGHBORS = ("add-remove", "replace")
 MAX_CONTRIBUTIONS = 1 << 20
 
 
+def check_neighbors(promise: Rows) -> None:
+    """Raise PlanError unless a promise names its neighboring relation."""
+    if promise.neighbors not in NEIGHBORS:
+        got = "none was given" if promise.neighbors is None else f"got {promise.neighbors!r}"
+        raise PlanError(
+            f"{type(promise).__name__}.neighbors must be 'add-remove' (the number of rows is private) or 'replace' (it "
+            f"is public); {got}. The guarantee has no meaning without it."
+        )
+
+
 @attrs.frozen(kw_only=True, repr=False)
 class Rows:
     """The public promise about the data, from which every sensitivity follows.
@@ -47,6 +57,8 @@ class Rows:
             vector. Results are in the scaled coordinates, and ``to-units`` maps them back.
         linear: a square matrix that rows about that point are multiplied by, instead of scales; ``dp.ref("linear")``
             takes a released one. The coordinates are then no longer columns, and results have no names and units.
+        complex: whether rows are arrays of complex numbers. Their second moment is the Hermitian matrix Σ x xᴴ, and the
+            norm bounds the length √Σ|x_j|². They have no columns and no constant coordinate.
 
     >>> Rows(norm=1.0, neighbors="add-remove").length
     1.0
@@ -62,11 +74,13 @@ class Rows:
     about: Numbers | Ref | None = attrs.field(default=None, converter=placement.as_numbers)
     scale: Numbers | Ref | None = attrs.field(default=None, converter=placement.as_numbers)
     linear: Matrix | Ref | None = attrs.field(default=None, converter=placement.as_matrix)
+    complex: bool = attrs.field(default=False, validator=validators.boolean)
 
     def __repr__(self) -> str:
-        """All fields, but a placement only where it is given: recorded hashes of plans rest on this text."""
+        """All fields, but a placement and `complex` only where given: recorded hashes of plans rest on this text."""
         fields = {field.name: getattr(self, field.name) for field in attrs.fields(Rows)}
-        shown = {name: each for name, each in fields.items() if each is not None or name not in placement.MOVES}
+        unseen = dict.fromkeys(placement.MOVES) | {"complex": False}
+        shown = {name: each for name, each in fields.items() if name not in unseen or each is not unseen[name]}
         return f"Rows({', '.join(f'{name}={each!r}' for name, each in shown.items())})"
 
     def _repr_html_(self) -> str:
@@ -76,17 +90,14 @@ class Rows:
         return html_of(render_rows(self))
 
     def __attrs_post_init__(self) -> None:
-        if self.neighbors not in NEIGHBORS:
-            got = "none was given" if self.neighbors is None else f"got {self.neighbors!r}"
-            raise PlanError(
-                f"Rows.neighbors must be 'add-remove' (the number of rows is private) or 'replace' (it is public); "
-                f"{got}. The guarantee has no meaning without it."
-            )
+        check_neighbors(self)
         if self.norm is None and self.columns is None:
             raise PlanError(
                 "Rows needs a public bound: norm=, the largest length of a row, or columns= with public ranges."
             )
         placement.check_parts(self)
+        if self.complex:
+            self._check_complex()
         if self.columns is not None:
             self._check_columns(self.columns)
         self._check_placement()
@@ -94,8 +105,17 @@ class Rows:
             self._check_person(self.person)
         if self.contributions > MAX_CONTRIBUTIONS:
             raise validators.refuse(self, "contributions", f"at most {MAX_CONTRIBUTIONS}", self.contributions)
-        if self.dim is not None and self.dim > lattice.MAX_DIM:
-            raise validators.refuse(self, "dim", f"at most {lattice.MAX_DIM}", self.dim)
+        most = lattice.MAX_DIM // (1 + self.complex)
+        if self.dim is not None and self.dim > most:
+            raise validators.refuse(self, "dim", f"at most {most}", self.dim)
+
+    def _check_complex(self) -> None:
+        for name, given in (("columns", self.columns is not None), ("center", self.center)):
+            if given:
+                raise PlanError(
+                    f"Rows.complex=True is for arrays of complex numbers with a norm; it takes no {name}=. Leave "
+                    f"{name}= out, or declare real and imaginary parts as columns of their own, without complex=."
+                )
 
     def _check_columns(self, columns: tuple[Column | Category, ...]) -> None:
         if (
@@ -166,6 +186,11 @@ class Rows:
         return max(math.sqrt(total), 1 / placement.NORM_LIMIT)  # it is 0 for a category of one level about 1
 
     @property
+    def semidefinite(self) -> bool:
+        """Whether a second moment has no negative eigenvalues: as a sum over rows, and not of any symmetric matrix."""
+        return True
+
+    @property
     def is_moved(self) -> bool:
         """Whether rows are taken about a center, divided by scales or multiplied by a matrix."""
         return any(getattr(self, name) is not None for name in placement.MOVES)
@@ -214,14 +239,29 @@ class Rows:
         return tuple(len(column.labels) for column in self.columns or ())
 
     @property
+    def real_dim(self) -> int:
+        """The number of real coordinates, without the constant one: twice the dimension of complex rows."""
+        return self.known_dim * (1 + self.complex)
+
+    @property
+    def dtype(self) -> type[np.complex128 | np.float64]:
+        """The type of a coordinate."""
+        return np.complex128 if self.complex else np.float64
+
+    @property
+    def as_real(self) -> Rows:
+        """The promise about the same rows as real ones: that of complex rows with twice the coordinates."""
+        return attrs.evolve(self, complex=False, dim=self.real_dim) if self.complex else self
+
+    @property
     def width(self) -> int:
-        """The number of integer coordinates: one more than the dimension if the plan is centered."""
-        return self.known_dim + self.center
+        """The number of integer coordinates: of real ones, and one more if the plan is centered."""
+        return self.real_dim + self.center
 
     @property
     def step(self) -> float:
         """The length of one lattice step in the units of the rows."""
-        return self.length / lattice.inner_radius(self.known_dim)
+        return self.length / lattice.inner_radius(self.real_dim)
 
     @property
     def constant(self) -> int:
@@ -229,26 +269,27 @@ class Rows:
 
         A larger constant increases the sensitivity; a smaller one makes the mean less precise. For the covariance the
         best square is near R²/√(4d); a power of two near its root keeps every formula exact. Rows about a center have
-        a small mean, and the constant is at most R/4.
+        a small mean, and the constant is at most R/4, and near R/√d, where columns that vary alike have means and
+        deviations that are known equally well.
         """
         halvings = round(math.log2(4 * self.known_dim) / 4)
-        return lattice.RADIUS >> (halvings if self.about is None else max(halvings, 2))
+        if self.about is not None:
+            halvings = max(halvings, 2, round(math.log2(self.known_dim) / 2))
+        return lattice.RADIUS >> halvings
 
     @property
     def axes(self) -> Axes | None:
         """Names and units of the coordinates; None without columns, and after a linear map."""
         if self.columns is None or self.linear is not None:
             return None
-        axes = Axes.empty()
+        axes, moved = Axes.empty(), self.is_moved
         shift, rate = self.affine
         for column in self.columns:
             for label in column.labels:
                 at = len(axes.labels)
                 if isinstance(column, Column):
                     middle, per_unit = column.affine(shift[at], rate[at])
-                    axes = axes.with_axis(
-                        label, 1 / per_unit if self.is_moved else column.half_width, middle, column.unit
-                    )
+                    axes = axes.with_axis(label, 1 / per_unit if moved else column.half_width, middle, column.unit)
                 else:
                     axes = axes.with_axis(label, 1 / rate[at], shift[at])
         return axes
@@ -260,6 +301,8 @@ class Rows:
 
     def with_released(self, values: Mapping[str, Kind]) -> Rows:
         """The same promise with the parts of it that are among the released values."""
+        if not any(step in values for step in self.awaited.values()):
+            return self
         known = placement.released(self, values, None if self.columns is None else self.unplaced.axes)
         return attrs.evolve(self, **known) if known else self
 

@@ -63,7 +63,8 @@ def check_mechanism(
         subject: the mechanism with its parameters; its inputs are values, not references.
         rows: a promise to check it under, for both neighboring relations. By default it is checked under each of these
             that it accepts, with up to three rows per person: rows of three coordinates, with and without a constant
-            coordinate; rows of one coordinate; and columns of which one is a category, also about a center.
+            coordinate, and complex ones; rows of one coordinate; and columns of which one is a category, also about a
+            center.
         epsilon: the claim at delta = 0.01 from which its level is solved. The default is 4 for Gaussian, Laplace and
             zCDP losses and 1.5 for all others: there too little noise is detected with the fewest releases.
         trials: releases on each data set of an audited pair; fewer trials give audits of less power.

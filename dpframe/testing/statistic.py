@@ -121,7 +121,7 @@ def not_a_number(stage: StatisticStage) -> None:
     for rows in stage.rows:
         made = some_rows(rows)[:20]
         clean = _integers(stage.parts(rows, made))
-        for poison in (np.nan, np.inf, -np.inf):
+        for poison in (np.nan, np.inf, -np.inf, *(complex(0.0, each) for each in (np.nan, -np.inf) if rows.complex)):
             for place in _numeric(rows):
                 lost = made.copy()
                 lost[:, place] = poison
@@ -145,7 +145,7 @@ def _numeric(rows: Rows) -> list[int]:
 
 
 def _interleaved(one: FloatArray, other: FloatArray) -> FloatArray:
-    mixed = np.empty((2 * len(one), one.shape[1]))
+    mixed = np.empty((2 * len(one), one.shape[1]), dtype=one.dtype)
     mixed[::2], mixed[1::2] = one, other
     return mixed
 

@@ -11,7 +11,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from dpframe.auditing.neighbor_pairs import Pair, built_in, cells
+from dpframe.auditing.neighbor_pairs import built_in, cells
+from dpframe.auditing.pair import Pair
 from dpframe.errors import PlanError
 from dpframe.interfaces import Mechanism, Statistic
 from dpframe.kinds import Kind
@@ -19,6 +20,7 @@ from dpframe.lattice import FloatArray
 from dpframe.losses import ZCDP, Gaussian, Laplace, ModelBased, PrivacyLoss
 from dpframe.noise import Keystream, Random
 from dpframe.plan import Plan
+from dpframe.plan.checks import check_complex
 from dpframe.plan.schedule import Pass
 from dpframe.plan.steps import Step
 from dpframe.reading.chunk import Chunk
@@ -28,6 +30,7 @@ from dpframe.run import runner
 from dpframe.sources import open_source
 from dpframe.spec.budget import Budget
 from dpframe.spec.columns import Category, Column
+from dpframe.spec.matrix import Matrix
 from dpframe.spec.models import model
 from dpframe.spec.refs import Shape
 from dpframe.spec.rows import NEIGHBORS, Rows
@@ -45,25 +48,31 @@ LINEAR = ((0.5, 0.25, 0.0), (0.25, 1.0, -0.5), (0.0, -0.5, 2.0))
 def promises(subject: Mechanism | Statistic, rows: Rows | None) -> list[Rows]:
     """The promises to check a subject under, for both relations: the one given or the defaults, if it accepts them.
 
-    The defaults are plain rows, rows with a constant coordinate, rows of one coordinate, and columns with a category,
-    about the middle of their ranges, and about another point, divided by scales or multiplied by a matrix.
+    The defaults are plain rows, rows with a constant coordinate, rows of one coordinate, complex rows, and columns with
+    a category, about the middle of their ranges, and about another point, divided by scales or multiplied by a matrix;
+    and a symmetric and a Hermitian matrix that were computed elsewhere, for a mechanism that takes one.
     """
     columns = [Column("a", -3.0, 5.0), Category("b", ["x", "y"])]
     ours: list[dict[str, Any]] = [
         {"norm": NORM, "dim": DIM},
         {"norm": NORM, "dim": DIM, "center": True},
         {"norm": NORM, "dim": 1},
+        {"norm": NORM, "dim": DIM, "complex": True},
         {"columns": columns},
         {"columns": columns, "about": (0.5, 0.0, 1.0), "scale": (0.5, 1.0, 2.0), "norm": 0.9},
         {"columns": columns, "about": (0.5, 0.0, 1.0), "linear": LINEAR, "norm": 0.9},
     ]
     bases = [Rows(neighbors="replace", contributions=CONTRIBUTIONS, **each) for each in ours]
+    if isinstance(subject, Mechanism) and subject.matrix_norm:
+        bound = {subject.matrix_norm: NORM}
+        bases += [Matrix(neighbors="replace", dim=DIM, complex=each, **bound) for each in (False, True)]
     if rows is not None:
         bases = [rows.bind(rows.dim or DIM)]
     accepted, refusal = [], None
     for candidate in (attrs.evolve(base, neighbors=relation) for base in bases for relation in NEIGHBORS):
         try:
             for part in (subject, *(subject.reads() if isinstance(subject, Mechanism) else ())):
+                check_complex(part, candidate)
                 part.check(candidate)
         except PlanError as error:
             refusal = error
@@ -108,7 +117,8 @@ class MechanismStage:
     @property
     def statistics(self) -> list[StatisticStage]:
         """The statistics that it reads, under the same promises."""
-        return [StatisticStage(statistic, self.rows) for statistic in self.subject.reads()]
+        rows = [each for each in self.rows if not isinstance(each, Matrix)]
+        return [StatisticStage(statistic, rows) for statistic in self.subject.reads()]
 
     def faint(self, plan: Plan) -> Plan:
         """The plan at a level so small that rounded noise does not repeat by chance, if the mechanism allows it."""
@@ -119,8 +129,11 @@ class MechanismStage:
 
     @property
     def audited(self) -> list[Plan]:
-        """The plans to audit: the first promise for both relations, and replaced rows with a constant coordinate."""
-        return [*self.plans[:2], *[plan for plan in self.plans[2:] if plan.rows.center][1:2]]
+        """The plans to audit: the first promise for both relations, replaced rows with a constant, and matrices."""
+        others = self.plans[2:]
+        centered = [plan for plan in others if plan.rows.center][1:2]
+        matrices = [plan for plan in others if isinstance(plan.rows, Matrix)]
+        return [*self.plans[:2], *centered, *matrices[:1], *[plan for plan in matrices if plan.rows.complex][:1]]
 
     @cached_property
     def served(self) -> bool:
@@ -172,8 +185,15 @@ def outputs(stage: MechanismStage) -> list[Kind]:
     released: list[Kind] = []
     for plan in stage.plans:
         dim, coordinates = plan.rows.known_dim, some_rows(plan.rows)
-        nothing, lost = np.zeros((0, dim)), np.full((3, dim), np.nan)
-        made = [nothing, np.zeros((1, dim)), coordinates[:1], coordinates, lost, np.vstack([coordinates, lost])]
+        nothing, lost = coordinates[:0], np.full((3, dim), np.nan, dtype=plan.rows.dtype)
+        made = [
+            nothing,
+            np.zeros((1, dim), dtype=plan.rows.dtype),
+            coordinates[:1],
+            coordinates,
+            lost,
+            np.vstack([coordinates, lost]),
+        ]
         for number, data in enumerate(made):
             private = read(plan, cells(plan.rows, data))
             released.append(stage.released(plan, private, Random(Keystream.insecure(number))))
@@ -211,5 +231,7 @@ def some_rows(rows: Rows) -> FloatArray:
     ]
     edge = 1.0 + np.array([-1e-5, -1e-9, 0.0, 1e-9, 1e-5])
     lengths = [*edge, 1e-300, 1e-6, 0.5, 2.0, 1e3, 1e151, 1e300]
+    if rows.complex:  # a phase for each coordinate: 1, i, −1 and so on
+        directions = [direction * 1j ** np.arange(dim) for direction in directions]
     made = [length * size * direction for direction in directions for size in lengths]
-    return np.array([np.zeros(dim), *made, *(-row for row in made[: len(lengths) * dim])])
+    return np.array([0.0 * made[0], *made, *(-row for row in made[: len(lengths) * dim])])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 import dpframe as dp
 from dpframe.forecast import assumed_table as made_up
-from dpframe.forecast.assumed_table import CORRELATION, assumed_table
+from dpframe.forecast.assumed_table import CORRELATION, assumed_table, before_clipping
 
 COLUMNS: list[dp.Column | dp.Category] = [
     dp.Column("age", 17, 90),
@@ -70,6 +72,24 @@ def test_extreme_assumptions(given: dict[str, Any]) -> None:
     values = assumed_table([dp.Column("x", 0, 1, **given)], 1000).values
     assert np.isfinite(values).all()
     assert np.abs(values).max() <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("mean", "sd"), [(0.5, 0.3), (0.05, 0.1), (0.9, 0.25), (0.01, 0.07), (1e-9, 2e-9), (0.4, 0.05)]
+)
+def test_normal_values_have_the_wanted_figures_after_clipping(mean: float, sd: float) -> None:
+    """By the quantiles of the normal law, each standing for as many values: the rule is accurate to four digits."""
+    middle, spread = before_clipping(mean, sd)
+    steps = (np.arange(400_000) + 0.5) / 400_000
+    values = np.clip(middle + spread * ndtri(steps), 0.0, 1.0)
+    assert mean == pytest.approx(values.mean(), rel=1e-3)
+    assert sd == pytest.approx(values.std(), rel=1e-3)
+
+
+def test_columns_with_two_values_are_the_limit() -> None:
+    values = assumed_table([dp.Column("x", 0, 1, mean=0.3, sd=0.4582)], 4000).values
+    assert np.mean(np.abs(values) > 1 - 1e-6) > 0.999
+    assert 0.3 == pytest.approx(np.mean(values > 0.0), abs=6 * math.sqrt(0.21 / 4000))
 
 
 def test_it_is_always_the_same() -> None:

@@ -105,3 +105,20 @@ def test_a_low_rank_part_with_a_narrow_gap_is_not_determined() -> None:
     assert not found.determined.any()
     assert np.isneginf(found.low).all()
     assert np.isposinf(law.standard_error()).all()
+
+
+@pytest.mark.parametrize("spectrum", [[5.0, 0.0], [1.0, 1.0]])
+def test_directions_that_do_not_matter_leave_every_number_finite(spectrum: list[float]) -> None:
+    """Equal eigenvalues, of which noise may have exchanged the directions."""
+    center = np.diag([5.0, *spectrum[1:], *[0.0] * 2]) if spectrum[1] == 0.0 else np.diag([5.0, 5.0, 0.0, 0.0])
+    law = MatrixLaw.of_noise(center, 0.01, 0.01 * math.sqrt(0.5))
+    found = LowRankLaw(of=law, k=2, spectrum=np.array(spectrum)).interval(0.95)
+    assert found.determined.all()
+    assert np.isfinite(found.low).all()
+    assert np.isfinite(found.high).all()
+
+
+def test_equal_eigenvalues_that_were_noisy_have_no_known_directions() -> None:
+    law = MatrixLaw.of_noise(np.diag([5.0, 0.0, 0.0]), 0.01, 0.01 * math.sqrt(0.5))
+    noisy = LowRankLaw(of=law, k=2, spectrum=np.array([5.0, 0.0]), spectrum_variance=np.array([0.1, 0.1]))
+    assert not noisy.interval(0.95).determined.any()

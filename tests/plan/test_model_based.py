@@ -22,7 +22,7 @@ from tests.support.mechanisms import NoisyTrace, registered
 ROWS = dp.Rows(norm=1.0, neighbors="replace")
 BUDGET = dp.Budget(epsilon=1.0, delta=1e-6)
 WORDS = "not a worst-case guarantee"
-DATA = np.eye(3)
+DATA = [np.eye(3)]
 
 
 @attrs.frozen(kw_only=True)

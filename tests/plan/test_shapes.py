@@ -83,7 +83,7 @@ def test_directions_of_a_matrix_that_may_be_complex_are_a_kind_of_their_own() ->
     written = dp.postprocess.TopSubspace(of=[[2.0, 1.0], [1.0, 3.0]], k=1)
     assert dp.Subspace is written.output({"of": dp.HermitianMatrix}) is type(written.apply())
     steps = [MOMENT, dp.derive("u", "top-subspace", of=hermitian, k=1)]
-    shares = dp.derive("shares", "explained-variance", of="moment", components="u")
-    words = "needs a subspace in components=, but 'u' gives a complex subspace. Take the real part .* \"real-part\""
+    scores = dp.release("scores", "laplace-scores", directions=dp.ref("u"))
+    words = "needs a subspace in directions=, but 'u' gives a complex subspace. Take the real part .* \"real-part\""
     with pytest.raises(dp.PlanError, match=words):
-        dp.Plan(rows=ROWS, budget=BUDGET, steps=[*steps, shares])
+        dp.Plan(rows=ROWS, budget=BUDGET, steps=[*steps, scores])

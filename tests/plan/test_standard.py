@@ -30,7 +30,7 @@ STEPS: dict[Callable[..., dp.Plan], list[dp.Step]] = {
         dp.derive("correlation", "correlation", of="covariance"),
     ],
     partial(dp.regression_plan, target="hours"): [
-        dp.release("covariance", "adaptive", goal="regression"),
+        dp.release("covariance", "adaptive", goal="regression", target="hours"),
         dp.derive("model", "regression", of="covariance", target="hours"),
     ],
 }

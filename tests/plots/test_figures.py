@@ -131,7 +131,7 @@ def test_a_covariance_is_shaded_by_its_correlations() -> None:
 def test_a_fixed_seed_is_marked() -> None:
     seeded = released("gaussian").plot("value")
     assert seeded.ax_.get_title(loc="left").startswith("NOT PRIVATE: value")
-    secure = plans()["gaussian"].run(np.eye(3)).plot("value")
+    secure = plans()["gaussian"].run([np.eye(3)]).plot("value")
     assert secure.ax_.get_title(loc="left").startswith("value: ")
 
 

@@ -61,7 +61,7 @@ def test_a_run_tells_classes_apart_nearly_as_well() -> None:
         rows=dp.Rows(columns=columns, neighbors="replace"),
         budget=dp.Budget(epsilon=2.0, delta=1e-6),
         steps=[
-            dp.release("cov", "adaptive", goal="regression"),
+            dp.release("cov", "adaptive", goal="regression", target="k"),
             dp.derive("classes", "discriminant", of="cov", target="k"),
         ],
     )

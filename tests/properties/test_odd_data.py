@@ -70,7 +70,7 @@ def test_no_rows_give_a_noisy_zero(promise: dp.Rows, data: Any) -> None:
     moment = plan(rows=promise).run(data, insecure_seed=7)["moment"]
     assert (width, width) == moment.shape
     assert width**2 == np.count_nonzero(moment)
-    nothing = np.full((3, promise.dim or 2), NAN)
+    nothing = np.full((4, promise.dim or 2), NAN)
     assert values(nothing, attrs.evolve(promise, columns=None, norm=promise.length)) == moment.tobytes()
 
 

@@ -22,6 +22,7 @@ from dpframe.reading.kernel_loader import KernelKind
 from dpframe.reading.mapper import mapper
 from dpframe.reading.scratch import Scratch
 from dpframe.reading.totals import accumulate
+from dpframe.run import runner
 from dpframe.sources import open_source
 from tests.support.compiled import one_chunk, reference_map
 
@@ -58,6 +59,22 @@ def test_what_is_worth_compiling_is_known_from_the_promise(
     assert not loader._kernels  # before the first cells
     loader.kernels(kernel_loader.kernel_kind(promise.bind(20)), 1, expected=source.expected)
     assert kinds == list(loader._kernels)
+
+
+def test_what_is_worth_compiling_is_known_for_all_passes_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A radius in a first pass, and rows scaled down to it in a second one."""
+    rows = dp.Rows(columns=TWENTY, norm=dp.ref("radius"), neighbors="replace")
+    radius = dp.release("radius", "private-quantile", quantile=0.9, high=4.0)
+    plan = dp.Plan(rows=rows, budget=dp.Budget(epsilon=1.0, delta=1e-6), steps=[radius, dp.release("m", "gaussian")])
+    expected = []
+
+    def spied(*given: Any, **said: Any) -> Any:
+        expected.append(said["expected"])
+        return accumulate(*given, **said)
+
+    monkeypatch.setattr(runner, "accumulate", spied)
+    plan.run(np.ones((5, 20)), insecure_seed=1)
+    assert expected == [200, 100]
 
 
 class Broken:

@@ -93,6 +93,17 @@ def test_the_matrix_in_integers(factor: float) -> None:
     np.testing.assert_array_equal(integer_matrix(np.zeros((2, 2)))[0], np.zeros((2, 2)))
 
 
+def test_numbers_whose_squares_are_no_doubles_are_zero() -> None:
+    """The length of such a column would be taken for an eighth of what it is."""
+    matrix = np.full((200, 3), 1.57e-162)
+    matrix[0] = 2.23e-162
+    for factor in (1.0, 2.0**28):
+        integers, unit = integer_matrix(matrix * factor)
+        longest = max(sum(int(each) ** 2 for each in column) for column in integers.T)
+        assert longest <= (2.0**BITS + math.sqrt(200)) ** 2
+    np.testing.assert_allclose(integers * unit, matrix * 2.0**28)
+
+
 CELLS = st.one_of(st.sampled_from([-5.0, -1.0, 0.0, 1.0, 1e300, np.nan, np.inf]), st.floats(-2, 2))
 PLACES = st.one_of(st.sampled_from([-1.0, 0.0, 1.0]), st.floats(-1, 1))
 ENTRIES = st.one_of(st.sampled_from([0.0, 1.0, -1.0, 1e6, 1e-6]), st.floats(-10, 10))

@@ -127,10 +127,12 @@ def test_a_shape_that_is_not_told_is_not_guessed() -> None:
 
 CHOICE = {"center": "center", "radius": "count", "columns": (1, 1, 2)}
 RELEASED = {"sum": "sum", "moment": "moment", "about": "center"}
+RADII = {"radius": "count", "pilot": "moment", "pilot_radius": "count"}
 SUBJECTS: dict[str, dict[str, Any]] = {
     "adaptive-count": RELEASED,
     "adaptive-covariance": RELEASED,
     "adaptive-mean": RELEASED,
+    "affordable-radius": {**RADII, "scale": "divisors", "targets": (1,)},
     "ball-or-box-center": CHOICE,
     "ball-or-box-norm": CHOICE,
     "column-scales": {"of": "moment"},
@@ -168,6 +170,7 @@ def test_every_derivation_of_the_project_passes() -> None:
         dp.derive("center", "mean", of="sum"),
         dp.derive("count", "count", of="sum"),
         dp.derive("covariance", "covariance", of="moment"),
+        dp.derive("divisors", "column-scales", of="moment"),
         dp.derive("components", "top-subspace", of="covariance", k=2),
         dp.derive("spectrum", "eigenvalues", of="covariance"),
     ]

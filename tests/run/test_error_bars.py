@@ -164,6 +164,30 @@ def test_files_with_wrong_intervals_are_refused(tmp_path: Path, change: dict[str
         dp.Result.load(tmp_path / "result.json")
 
 
+@pytest.mark.parametrize("mechanism", ["gaussian", "matrix-laplace"])
+@pytest.mark.parametrize("cells", [np.zeros((0, 3)), np.full((1, 3), 4.0), np.full((500, 3), 3.0)], ids=len)
+def test_no_table_is_too_odd_for_intervals_and_reports(cells: Any, mechanism: str) -> None:
+    """No row, one row, and constant columns: counts and variances are within noise of zero."""
+    plan = dp.Plan(
+        rows=dp.Rows(columns=[dp.Column(name, 0, 10) for name in "abc"], neighbors="replace", center=True),
+        budget=dp.Budget(epsilon=1.0, delta=1e-6 if mechanism == "gaussian" else 0.0),
+        steps=[
+            dp.release("moment", mechanism),
+            dp.derive("covariance", "covariance", of="moment"),
+            dp.derive("correlation", "correlation", of="covariance"),
+            dp.derive("components", "top-subspace", of="covariance", k=2),
+            dp.derive("explained", "explained-variance", of="covariance", components="components"),
+        ],
+    )
+    for seed in range(8):
+        result = plan.run(dict(zip("abc", cells.T, strict=True)), insecure_seed=seed)
+        for name in result:
+            found = result.interval(name)
+            assert not np.isnan([found.low, found.high, result.standard_error(name)]).any()
+            assert (found.low <= found.high).all()
+        assert "nan" not in str(result)
+
+
 def test_nothing_is_computed_until_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     monkeypatch.setattr(ErrorBars, "_law", lambda self, step: asked.append(step.name))

@@ -158,7 +158,7 @@ def test_every_figure_has_a_label(monkeypatch: pytest.MonkeyPatch, make: Callabl
 
 def test_parameters_have_the_names_that_users_write() -> None:
     text = words(str(explanation()))
-    assert "gaussian (noise=triangular)" in text
+    assert "Their parameters again noise=triangular" in text
     assert "top-subspace (k=3)" in text
     assert {"noise": "triangular"} == explanation().statement.line("again").parameters
 

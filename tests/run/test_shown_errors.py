@@ -146,7 +146,7 @@ def test_what_takes_long_is_found_when_it_is_asked_for(monkeypatch: pytest.Monke
         steps = [dp.release("moment", "gaussian"), dp.derive("slow", "test-slow", of="moment")]
         rows = dp.Rows(norm=1.0, neighbors="replace")
         plan = dp.Plan(rows=rows, budget=dp.Budget(epsilon=1.0, delta=1e-6), steps=steps)
-        result = plan.run(np.eye(3), insecure_seed=1)
+        result = plan.run([np.eye(3)], insecure_seed=1)
         before = len(CLOCK)
         told = "its error is not shown: finding it takes long. result.interval('slow') finds it."
         for _ in range(2):

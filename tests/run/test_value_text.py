@@ -119,6 +119,7 @@ def test_kinds_of_third_parties_are_shown() -> None:
         (-0.01, -0.092, -0.023, "-0.010 [-0.092, -0.023]"),  # a shrunken value may be outside of its interval
         (0.028, -0.02, 0.118, "0.028 ± 0.090"),
         (3e-9, 1e-9, 9e-9, "3e-09 [1e-09, 9e-09]"),
+        (-0.97, 1.0, 1.0, "-0.97 [1, 1]"),  # of a noisy correlation beyond 1, corrected for noise
     ],
 )
 def test_what_is_told_from_zero_does_not_seem_to_reach_it(value: float, low: float, high: float, text: str) -> None:

@@ -76,6 +76,13 @@ def test_arrays_have_the_warning_about_all_rows_only() -> None:
     assert () == arrays.run(np.full((4000, 3), [0.5, 0.0, 0.0])).warnings
 
 
+def test_a_matrix_whose_eigenvalues_may_be_negative_has_none() -> None:
+    """Its trace may be zero, or less, however much is in it."""
+    rows = dp.Matrix(frobenius=1.0, neighbors="replace")
+    made = dp.Plan(rows=rows, budget=BUDGET, steps=[dp.release("matrix", "gaussian")])
+    assert () == made.run(np.diag([1e4, -1e5]), insecure_seed=1).warnings
+
+
 def test_a_norm_that_is_released(tmp_path: Path) -> None:
     """The noise is known only when the norm is."""
     radius = dp.release("radius", "private-quantile", quantile=0.9, high=4.0)

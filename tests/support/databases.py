@@ -148,8 +148,10 @@ def case(seed: int) -> tuple[Cells, dp.Rows, list[dp.Statistic]]:
         said["norm"] = float(random.choice([1.0, 0.3, 1e-3, 1e-7, 1e-139, 5.0, 1e139, random.uniform(0.1, 3)]))
     if random.random() < 0.4:
         said["about"] = random.choice([-1.0, 1.0, 0.0, 0.37, -0.2], dim).tolist()
-    if random.random() < 0.4:
+    if random.random() < 0.3:
         said["scale"] = random.choice([1e-6, 1.0, 0.3, 7.0, 1e6], dim).tolist()
+    elif random.random() < 0.5:
+        said["linear"] = _matrix(dim, random)
     if random.random() < 0.4:
         said |= {"person": "who", "contributions": int(random.integers(1, 4))}
         people: list[Any] = [7, -1, 2**40, 0] if random.random() < 0.5 else ["Ann", "ann", "", "é", "Ann ", "7"]
@@ -159,9 +161,17 @@ def case(seed: int) -> tuple[Cells, dp.Rows, list[dp.Statistic]]:
     first = columns[0]
     assert isinstance(first, dp.Column)
     cuts = sorted({first.low, first.middle, float(random.uniform(first.low, first.high)), 0.0, 1e300})
-    statistics: list[dp.Statistic] = [dp.Moment(), RowSum(), NormHistogram(edges=edges)]
+    statistics: list[dp.Statistic] = [dp.Moment(), RowSum(), dp.PlacedSum(), NormHistogram(edges=edges)]
     statistics.append(ColumnHistogram(column=first.name, edges=cuts))
     return cells, rows, [under(each, rows, rows, {}) for each in statistics]
+
+
+def _matrix(dim: int, random: np.random.Generator) -> list[list[float]]:
+    """A matrix with columns of very different lengths, some of them of few numbers or none, in any unit."""
+    matrix = random.standard_normal((dim, dim)) * 2.0 ** random.integers(-40, 10, dim)
+    matrix *= random.random((dim, dim)) < random.choice([1.0, 0.5, 0.1])
+    found: list[list[float]] = np.clip(matrix * random.choice([1.0, 1e-3, 1e-150, 1e-310, 900.0]), -1e6, 1e6).tolist()
+    return found
 
 
 def _column(name: str, random: np.random.Generator) -> dp.Column:

@@ -17,6 +17,7 @@ COLUMNS = [
     dp.Column("income", 0, 200, unit="EUR"),
     dp.Category("ward", WARDS),
 ]
+PREDICTED: dict[str, Any] = {"scale": "column_scales", "targets": [1]}
 CENTERED = [
     dp.release("moment", "gaussian"),
     dp.derive("count", "count", of="moment"),
@@ -41,6 +42,7 @@ CENTERED = [
     dp.derive("column_scales", "column-scales", of="moment"),
     dp.derive("about", "ball-or-box-center", center="mean", radius="count", columns=[1, 1, 2]),
     dp.derive("norm", "ball-or-box-norm", center="mean", radius="count", columns=[1, 1, 2]),
+    dp.derive("wider", "affordable-radius", radius="norm", pilot="moment", pilot_radius="count", **PREDICTED),
     dp.derive("spiked", "spiked-covariance", of="covariance", rank=1, n=2000),
 ]
 RANGES = [

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import dpframe as dp
 from dpframe.reading.chunk import Chunk
 
-Rows2D = NDArray[np.float64]
+Rows2D = NDArray[Any]
 
 
 def parts(statistic: dp.Statistic, rows: dp.Rows, values: Rows2D) -> Mapping[str, NDArray[np.int64]]:

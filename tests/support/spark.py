@@ -16,21 +16,32 @@ import pytest
 REQUIRED = "DPFRAME_REQUIRE_SPARK"
 
 
-def session(master: str) -> Iterator[Any]:
-    """A session, stopped at the end; skipped where Spark or Java is not installed, unless that is required."""
-    missing = None
+def missing() -> str | None:
+    """What Spark cannot run without; None if all of it is installed."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about versions of pandas, which is not used
-            from pyspark.sql import SparkSession
+            import pyspark.sql  # noqa: F401
     except ImportError:
-        missing = "pyspark is not installed"
+        return "pyspark is not installed"
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
-        missing = "there is no Java, which Spark runs on"
-    if missing is not None:
+        return "there is no Java, which Spark runs on"
+    return None
+
+
+def session(master: str, *, batch: int = 100) -> Iterator[Any]:
+    """A session, stopped at the end; skipped where Spark or Java is not installed, unless that is required.
+
+    Args:
+        master: where it runs.
+        batch: the most rows of an Arrow batch.
+    """
+    if (reason := missing()) is not None:
         if os.environ.get(REQUIRED):
-            pytest.fail(f"{missing}, and {REQUIRED} is set")
-        pytest.skip(missing)
+            pytest.fail(f"{reason}, and {REQUIRED} is set")
+        pytest.skip(reason)
+    from pyspark.sql import SparkSession
+
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(master).appName("dpframe tests")
     settings = {
@@ -38,7 +49,7 @@ def session(master: str) -> Iterator[Any]:
         "spark.driver.host": "127.0.0.1",
         "spark.executor.memory": "512m",
         "spark.python.worker.faulthandler.enabled": "false",
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "100",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(batch),
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from typing import Any
 
@@ -13,27 +12,15 @@ from numpy.typing import NDArray
 from dpframe.jit import compiled, compiled_part
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.reading.kernels.buffers import BUFFERS, PAIRS, Buffers
+from dpframe.reading.kernels.placing import LARGEST, image
 from dpframe.reading.kernels.products import add_pairs, add_sums
-from dpframe.reading.kernels.row_gram import HOW, add_both, add_some
 from dpframe.reading.kernels.vectors import (
     LANES,
     address_of,
     doubles_at,
     singles_at,
-    transpose_doubles,
     transpose_words,
 )
-
-LARGEST = sys.float_info.max
-
-
-@compiled_part
-def _image(cell: float, middle: float, rate: float, low: float, high: float, missing: float) -> float:
-    """The coordinate of a cell."""
-    value = (cell - middle) * rate
-    value = low if value < low else value
-    value = high if value > high else value
-    return value if abs(cell) <= LARGEST else missing
 
 
 @compiled_part
@@ -44,7 +31,7 @@ def _round_column(cells: NDArray[Any], column: FloatArray, scale: float, integer
     for i in range(len(cells)):
         cell = np.float64(cells[i])
         lost += not abs(cell) <= LARGEST
-        integers[i] = np.rint(_image(cell, middle, rate, low, high, missing) * scale)
+        integers[i] = np.rint(image(cell, middle, rate, low, high, missing) * scale)
     return lost == 0
 
 
@@ -142,112 +129,3 @@ def add_int16_columns(transposed: NDArray[np.int16], per_carry: int, weights: In
         total: the matrix to add to, both triangles of it.
     """
     _adding_int16_columns()(transposed, per_carry, weights, total, Buffers.of(len(transposed)))
-
-
-@compiled_part
-def _map_column(cells: NDArray[Any], column: FloatArray, values: FloatArray) -> None:
-    """Map the cells of a column to coordinates."""
-    middle, rate, low, high, missing = column[0], column[1], column[2], column[3], column[4]
-    for i in range(len(cells)):
-        values[i] = _image(np.float64(cells[i]), middle, rate, low, high, missing)
-
-
-def _add_columns(
-    addresses: NDArray[np.uint64],
-    single: NDArray[np.bool_],
-    count: int,
-    columns: FloatArray,
-    coordinates: FloatArray,
-    rows: FloatArray,
-    scale: float,
-    inner: float,
-    weights: IntArray,
-    total: IntArray,
-    skipped_rows: IntArray,
-    wide_rows: FloatArray,
-    buffers: Buffers,
-) -> tuple[int, int]:
-    dim, width, across, done = len(addresses), len(weights), 8 * rows.shape[1], (0, 0)
-    for start in range(0, count, 2 * PAIRS):
-        some = min(2 * PAIRS, count - start)
-        for first in range(0, dim, LANES):
-            for j in range(first, min(first + LANES, dim)):
-                here = addresses[j] + np.uint64((4 if single[j] else 8) * start)
-                if single[j]:
-                    _map_column(carray(singles_at(here), some), columns[j], coordinates[j - first])
-                else:
-                    _map_column(carray(doubles_at(here), some), columns[j], coordinates[j - first])
-            for k in range(0, some, LANES):
-                there = address_of(rows) + np.uint64(across * k + 8 * first)
-                transpose_doubles(address_of(coordinates) + np.uint64(8 * k), 8 * 2 * PAIRS, there, across)
-        done = add_some(
-            address_of(rows),
-            False,
-            across,
-            start,
-            some,
-            dim,
-            scale,
-            inner,
-            width,
-            skipped_rows,
-            wide_rows,
-            done,
-            buffers,
-        )
-    add_both(weights, total, buffers)
-    return done
-
-
-@cache
-def _adding_columns() -> Any:
-    return compiled(*_CELLS, types.float64[:, ::1], types.float64[:, ::1], *HOW)(_add_columns)
-
-
-def add_columns(
-    addresses: NDArray[np.uint64],
-    single: NDArray[np.bool_],
-    count: int,
-    columns: FloatArray,
-    scale: float,
-    inner: float,
-    weights: IntArray,
-    total: IntArray,
-    skipped_rows: IntArray,
-    wide_rows: FloatArray,
-) -> tuple[int, int]:
-    """Map the cells of columns to coordinates, and add the Gram matrix of their rows as `add_rows` does.
-
-    Args:
-        addresses: of the first cell of each column; columns are aligned and contiguous.
-        single: for each column, whether its cells are in single precision rather than double.
-        count: the number of cells in each column.
-        columns: for each column a row, as for `round_columns`.
-        scale: lattice steps per unit.
-        inner: the length to which long rows are scaled down, in lattice steps.
-        weights: 1 for each coordinate, followed by the value of the constant coordinate, if there is one.
-        total: the matrix to add to, both triangles of it.
-        skipped_rows: buffer for the indices of skipped rows, as for `add_rows`.
-        wide_rows: buffer for integer rows that need more than 16 bits, without the constant coordinate.
-
-    Returns:
-        The numbers of skipped rows and of wide rows, as `add_rows` does.
-    """
-    coordinates, rows = np.zeros((LANES, 2 * PAIRS)), np.zeros((2 * PAIRS, -(-len(addresses) // LANES) * LANES))
-    buffers = Buffers.of(len(weights))
-    counts: tuple[int, int] = _adding_columns()(
-        addresses,
-        single,
-        count,
-        columns,
-        coordinates,
-        rows,
-        scale,
-        inner,
-        weights,
-        total,
-        skipped_rows,
-        wide_rows,
-        buffers,
-    )
-    return counts

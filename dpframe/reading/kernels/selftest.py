@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpframe import lattice
+from dpframe.lattice import FloatArray
 from dpframe.reading.kernel_loader import KernelKind
-from dpframe.reading.kernels.column_gram import add_columns, add_int16_columns, round_columns
+from dpframe.reading.kernels.column_gram import add_int16_columns, round_columns
+from dpframe.reading.kernels.placed_rows import add_placed, count_lengths, sum_placed
+from dpframe.reading.kernels.placing import Cells, Map
 from dpframe.reading.kernels.row_gram import add_rows
 from dpframe.reading.kernels.vectors import LANES
 
@@ -66,16 +69,50 @@ def check_rows() -> None:
 
 
 def check_normed_columns() -> None:
-    """Raise unless the kernel for columns with a norm works, and gives what NumPy gives."""
+    """Raise unless the kernels for placed columns work, and give what NumPy gives, however cells stand."""
     check_rounding(np.dtype(np.float64))
+    images = np.zeros((5, 2 * LANES))
+    images[:, :9] = np.array([[0.0, 1.0, -1.0, 1.0, math.nan]] * 9).T
+    plain = Map(images, np.ones(2), np.zeros((0, 2 * LANES)), np.zeros(0, dtype=np.int64))
+    for by_rows in (False, True):
 
-    def add(rows: NDArray[Any], *how: Any) -> tuple[int, int]:
-        columns, single = np.array([[0.0, 1.0, -1.0, 1.0, math.nan]] * 9), np.full(9, rows.itemsize == 4)
-        cells = np.ascontiguousarray(rows.T)
-        addresses = np.array([column.ctypes.data for column in cells], dtype=np.uint64)
-        return add_columns(addresses, single, 5, columns, *how)
+        def add(rows: NDArray[Any], *how: Any, by_rows: bool = by_rows) -> tuple[int, int]:
+            rows = np.asarray(rows, order="C" if by_rows else "F")
+            return add_placed(_cells(rows, by_rows=by_rows), plain, *how)
 
-    _check_sums(add)
+        _check_sums(add)
+        _check_lengths(images, by_rows=by_rows)
+
+
+def _cells(rows: NDArray[Any], *, by_rows: bool) -> Cells:
+    """The cells of rows in C order, or in Fortran order if not by rows. They stay where they are only while ``rows``
+    is held."""
+    strips = [rows] if by_rows else list(rows.T)
+    addresses = np.array([strip.ctypes.data for strip in strips], dtype=np.uint64)
+    return Cells(addresses, np.full(len(strips), rows.itemsize == 4), rows.strides[0] * by_rows, len(rows))
+
+
+def _check_lengths(images: FloatArray, *, by_rows: bool) -> None:
+    """Raise unless kernels multiply rows by a matrix, add them and count their lengths as NumPy does."""
+    rows = np.outer(np.linspace(-1.0, 1.0, 11), np.linspace(0.1, 1.0, 9))
+    rows[3, 8] = math.nan
+    rows = np.asarray(rows, order="C" if by_rows else "F")
+    matrix = np.zeros((9, 2 * LANES))
+    matrix[:, :9] = np.triu(np.arange(81.0).reshape(9, 9) - 40.0)
+    depths = np.array([8, 9])
+    scale, unit = lattice.steps_per_unit(9, 3.0), 2.0**-20
+    cells, how = _cells(rows, by_rows=by_rows), Map(images, np.array([scale, unit]), matrix, depths)
+    kept = np.delete(np.arange(11), 3)
+    moved = np.rint(rows[kept] * scale) @ matrix[:, :9] * unit
+    skipped_rows, counts, edges = np.zeros(11, dtype=np.int64), np.zeros(4, dtype=np.int64), np.array([1e4, 1e5, 1e6])
+    squares = np.square(np.rint(np.clip(moved * 100.0, -500.0, 500.0))).sum(axis=1)
+    found = count_lengths(cells, how, 9, 100.0, 500.0, edges, counts, skipped_rows)
+    expected = np.bincount(np.searchsorted(edges, squares), minlength=4)
+    if (found, skipped_rows[0]) != (1, 3) or counts.tolist() != expected.tolist():
+        raise RuntimeError("compiled code does not measure rows as NumPy does")
+    total, found = sum_placed(cells, how, 9, 100.0, skipped_rows)
+    if (found, skipped_rows[0]) != (1, 3) or total.tolist() != np.rint(moved * 100.0).sum(axis=0).tolist():
+        raise RuntimeError("compiled code does not add rows as NumPy does")
 
 
 SELF_TESTS = {

@@ -66,7 +66,7 @@ class Cells:
             cell = self.dialect.word_cell(cell)
             constants = [self.dialect.word(str(level)) for level in column.levels]
         else:
-            cell = self.dialect.number_cell(cell, field)
+            cell = self.dialect.level_cell(cell, field)
             constants = [self.dialect.number(float(level)) for level in column.levels]
         branches = (f"WHEN {cell} = {constant} THEN {at}" for at, constant in enumerate(constants))
         return f"CASE {' '.join(branches)} END"

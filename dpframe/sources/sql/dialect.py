@@ -13,7 +13,8 @@ to 0 anyway are replaced first.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import attrs
@@ -45,9 +46,11 @@ class Dialect:
     integer: ClassVar[str] = "BIGINT"
     """Of coordinates, at most 2²⁶ in size, and of products of two coordinates of one lattice row, below 2³¹."""
     wide: ClassVar[str] = "BIGINT"
-    """Of squares and their sums, below 2⁶³."""
+    """Of sums of squares, below 2⁶³, and of squares of coordinates whose ranges allow 2³¹ and more."""
     fence: ClassVar[str] = ""
     """Ends a subquery whose columns must be computed once, not once for each use of them."""
+    nests: ClassVar[bool] = True
+    """Whether a dozen and more subqueries can be in each other."""
     traps_underflow: ClassVar[bool] = False
     most_sums: ClassVar[int]
     """The most sums of a statement."""
@@ -84,6 +87,24 @@ class Dialect:
         """The cell of a numeric column as a double, correctly rounded; NULL, NaN or infinite if it is missing."""
         return f"CAST({cell} AS {self.double})"
 
+    def level_cell(self, cell: str, field: Field) -> str:
+        """The cell of a category of numbers as a double; NULL if it is missing, or else no level."""
+        return self.number_cell(cell, field)
+
+    def is_finite(self, cell: str) -> str:
+        """The condition that a double is a finite number."""
+        least, most = self.number(-sys.float_info.max), self.number(sys.float_info.max)
+        return f"{cell} BETWEEN {least} AND {most}"  # NaN is not: it is larger than all numbers, or compares false
+
+    def are_finite(self, cells: Sequence[str]) -> list[str]:
+        """Conditions that together say that all of these doubles are finite numbers."""
+        return [self.is_finite(cell) for cell in cells]
+
+    def clipped(self, cell: str, low: float, high: float) -> tuple[list[str], str]:
+        """Branches of a CASE, and its ELSE: a finite double, or the end of the range that it is beyond."""
+        low_, high_ = self.number(low), self.number(high)
+        return [f"WHEN {cell} < {low_} THEN {low_}", f"WHEN {cell} > {high_} THEN {high_}"], cell
+
     def word_cell(self, cell: str) -> str:
         """The cell of a column of text; two of them are equal only if all their bytes are."""
         return cell
@@ -100,6 +121,14 @@ class Dialect:
     def total(self, parts: Sequence[object]) -> int:
         """The exact sum, from the columns of `sums`; there are NULLs where there was no row."""
         return sum(_integer(part) << (20 * place) for place, part in enumerate(parts))
+
+
+def halved(terms: Sequence[str], joined: Callable[[str, str], str]) -> str:
+    """Terms joined in a balanced tree: engines limit the depth of an expression."""
+    if len(terms) == 1:
+        return terms[0]
+    middle = len(terms) // 2
+    return joined(halved(terms[:middle], joined), halved(terms[middle:], joined))
 
 
 def _text(value: float) -> str:

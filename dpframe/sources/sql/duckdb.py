@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,9 +25,22 @@ KINDS = {
 
 FUNCTIONS = (
     *("+", "-", "*", "/"),
-    *("abs", "count", "count_star", "encode", "greatest", "isnan", "row_number", "sqrt", "sum"),
+    *("abs", "count", "count_star", "encode", "greatest", "isnan", "least", "row_number", "sqrt", "sum"),
 )
 """What our statements call; operators are functions too."""
+
+
+MADE = (
+    "CHUNK_GET",
+    "COLUMN_DATA_SCAN",
+    "CTE_SCAN",
+    "DELIM_GET",
+    "DUMMY_SCAN",
+    "EMPTY_RESULT",
+    "GENERATE_SERIES",
+    "RANGE",
+)
+"""Ends of a plan that read nothing."""
 
 
 class DuckDBEngine(Engine):
@@ -97,6 +111,13 @@ class DuckDBEngine(Engine):
             return None
         return "rowid"
 
+    def is_outside(self, sql: str) -> bool:
+        """By the plan before it is optimized: what is left of a plan later may depend on cells."""
+        self._connection.execute("SET explain_output = 'all'")
+        plans = self._connection.execute(f"EXPLAIN (FORMAT json) {sql}").fetchall()
+        (written,) = (text for name, text in plans if name == "logical_plan")
+        return any(map(_is_outside, json.loads(written)))
+
     def begin(self) -> None:
         """Begin a transaction."""
         self._connection = connect(self._database)
@@ -107,7 +128,7 @@ class DuckDBEngine(Engine):
         (row,) = self._connection.execute(sql).fetchall()
         return list(row)
 
-    def nothing(self, sql: str) -> None:
+    def check_select(self, sql: str) -> None:
         """Bind a SELECT."""
         self._connection.sql(sql)
 
@@ -116,3 +137,11 @@ class DuckDBEngine(Engine):
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+
+
+def _is_outside(node: dict[str, Any]) -> bool:
+    """Whether a part of a plan reads anything but tables, constants and numbers, or draws a sample."""
+    name, parts = str(node["name"]).strip(), node["children"]
+    if name == "SEQ_SCAN" and "Table" in node["extra_info"]:
+        return False
+    return name == "SAMPLE" or any(map(_is_outside, parts)) or (not parts and name not in MADE)

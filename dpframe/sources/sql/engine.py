@@ -46,6 +46,10 @@ class Engine(Redacted, ABC):
         return None
 
     @abstractmethod
+    def is_outside(self, sql: str) -> bool:
+        """Whether a SELECT reads what no transaction of this database covers, such as a file; it is not run."""
+
+    @abstractmethod
     def begin(self) -> None:
         """Begin a transaction that reads one state of the table, whatever others write, and changes nothing."""
 
@@ -54,8 +58,8 @@ class Engine(Redacted, ABC):
         """The one row of a SELECT."""
 
     @abstractmethod
-    def nothing(self, sql: str) -> None:
-        """Let the engine check a SELECT that has no rows."""
+    def check_select(self, sql: str) -> None:
+        """Let the engine check a SELECT, of which it reads no row."""
 
     @abstractmethod
     def end(self) -> None:

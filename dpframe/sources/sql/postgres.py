@@ -1,4 +1,8 @@
-"""PostgreSQL: a transaction that is repeatable and read-only, on the connection of the caller."""
+"""PostgreSQL: a transaction that is repeatable and read-only, on the connection of the caller.
+
+Its tables have no order: an update moves a row, and rows that are inserted take the place of others that were deleted.
+So the order in which rows are stored is no `row_number`: which rows of a person come first could depend on others.
+"""
 
 from __future__ import annotations
 
@@ -58,15 +62,10 @@ class PostgresEngine(Engine):
             raise DataError("there is no such table or view, as far as this connection can see.")
         return [(name, FIELDS.get(kind, OTHER)) for name, kind in found]
 
-    def row_number(self) -> str | None:
-        """The place of a row in a table that is not made of others."""
-        if self.parts is None:
-            return None
-        plain = self._execute(
-            "SELECT relkind = 'r' AND NOT relhassubclass FROM pg_catalog.pg_class "
-            f"WHERE oid = pg_catalog.to_regclass({self._name()})"
-        ).fetchall()
-        return "ctid" if plain == [(True,)] else None
+    def is_outside(self, sql: str) -> bool:
+        """Whether a foreign table is among those that are read: another server, or a file."""
+        ((plan,),) = self._execute(f"EXPLAIN (FORMAT json) {sql}").fetchall()
+        return any(_is_outside(each["Plan"]) for each in plan)
 
     def _name(self) -> str:
         return self.dialect.word(self.source)
@@ -92,7 +91,7 @@ class PostgresEngine(Engine):
         (row,) = self._execute(sql).fetchall()
         return list(row)
 
-    def nothing(self, sql: str) -> None:
+    def check_select(self, sql: str) -> None:
         """Run a SELECT without rows, for which the server checks permissions."""
         self._execute(f"{sql} LIMIT 0")
 
@@ -105,3 +104,7 @@ class PostgresEngine(Engine):
     def end(self) -> None:
         """Roll back, which changes nothing."""
         self._connection.rollback()
+
+
+def _is_outside(node: dict[str, Any]) -> bool:
+    return node["Node Type"] == "Foreign Scan" or any(map(_is_outside, node.get("Plans", ())))

@@ -33,20 +33,21 @@ class Pushed(Redacted):
     """
 
     def __init__(self, engine: Engine, rows: Rows, order: tuple[str, ...]) -> None:
-        self._engine, self._order, self._begun = engine, order, False
+        self._engine, self._order, self._begun, self._is_one_statement = engine, order, False, True
         why = "cannot be read by this connection; is it there, and may it be read?"
         self._cells = self._beforehand(lambda: self._opened(rows), why)
 
-    def check(self, statistics: Sequence[Statistic], rows: Rows) -> None:
+    def check(self, statistics: Sequence[Statistic], rows: Rows, passes: int = 1) -> None:
         """Refuse statistics that cannot be computed here, or an engine whose integers differ; nothing is read.
 
         Args:
             statistics: the statistics of a plan, whose promises may have numbers that are yet to be released.
             rows: the promise of the plan.
+            passes: how often the plan reads the data.
         """
         for statistic in statistics:
             check_expressible(statistic, rows)
-        self._beforehand(lambda: self._tested(statistics, rows), "does not allow a self-test on made-up rows")
+        self._beforehand(lambda: self._tested(statistics, rows, passes), "does not allow a self-test on made-up rows")
 
     def accumulate(self, statistics: Sequence[Statistic], rows: Rows, meter: Meter) -> dict[Statistic, Parts]:
         """Exact totals of the statistics, each of them a few integers of the engine, from one snapshot for all passes.
@@ -96,22 +97,35 @@ class Pushed(Redacted):
         number = engine.row_number() if rows.person is not None and not self._order else None
         cells = Cells(engine.dialect, engine.source, dict(found), self._order, number)
         cells.check(rows, engine.where)
-        engine.nothing(f"SELECT * FROM {cells.subquery(rows)} AS r")
+        engine.check_select(_all(cells, rows))
         return cells
 
-    def _tested(self, statistics: Sequence[Statistic], rows: Rows) -> None:
-        dialect = self._engine.dialect
+    def _tested(self, statistics: Sequence[Statistic], rows: Rows, passes: int) -> None:
+        dialect, asked = self._engine.dialect, 0
         same = [1] == list(self._engine.row(self_test.conversions(dialect)))
         for statistic, own in (each for given in statistics for each in self_test.assumed(given, rows)):
             table = self_test.tried(own)
             made_up = self_test.in_sql(table, dialect, own)
-            _, parts = self._answered(compiled(statistic, own, dialect, lambda _, made_up=made_up: made_up))  # type: ignore[misc]
+            work = compiled(statistic, own, dialect, lambda _, made_up=made_up: made_up)  # type: ignore[misc]
+            asked += len(work.statements)
+            _, parts = self._answered(work)
             found = {name: np.asarray(part).ravel().tolist() for name, part in parts.items()}
             same &= found == self_test.expected(statistic, own, table)
         if not same:
             raise DataError(
                 f"this {dialect.name} does not compute the integers of the plan: a self-test on made-up rows gave "
                 "others, so its arithmetic or its settings are not what the proof needs. Read the rows instead."
+            )
+        self._is_one_statement = max(asked, passes) == 1
+        self._check_inside(rows)
+
+    def _check_inside(self, rows: Rows) -> None:
+        """Refuse rows that no transaction holds to one state, unless one statement reads them."""
+        if not self._is_one_statement and self._engine.is_outside(_all(self._cells, rows)):
+            raise DataError(
+                f"{self._engine.where} reads what is in no table of this database, such as a file, or draws a sample, "
+                "and the plan needs several statements: nothing holds them to one state of it. Make a table of it "
+                "first, or read the rows instead: pass the files, or a query without push=True."
             )
 
     # -- after the charge ----------------------------------------------------------------------------------------------
@@ -123,6 +137,7 @@ class Pushed(Redacted):
             self._begun = True
             if dict(self._engine.fields()) != self._cells.fields:
                 raise DataError(f"{self._engine.where} has other columns, or other types, than when it was checked.")
+            self._check_inside(rows)
         totals, found, counts = Totals(statistics, rows), {}, set()
         for statistic in statistics:
             work = compiled(statistic, rows, self._engine.dialect, self._cells.subquery)
@@ -156,3 +171,8 @@ class Pushed(Redacted):
                 raise
             failure = DataError(f"{self._engine.where} {why} ({type(error).__name__}).")
         raise failure
+
+
+def _all(cells: Cells, rows: Rows) -> str:
+    """A SELECT of the cells of a promise."""
+    return f"SELECT * FROM {cells.subquery(rows)} AS r"

@@ -3,27 +3,50 @@
 The expressions are the operations of :meth:`dpframe.Column.map`, :meth:`dpframe.Category.map` and `dpframe.lattice`, on
 the same doubles in the same order. Sums over coordinates are sums of integers below 2⁶³. Rows that contribute nothing
 are left out by a condition on their cells.
+
+Rows multiplied by a matrix are lattice rows first, and the matrix is one of integers, as in
+`dpframe.reading.linear_map`: products and their partial sums are integers below 2⁵³, so doubles hold them exactly.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 
 import attrs
 import numpy as np
 
 from dpframe import lattice
 from dpframe.lattice import FloatArray
-from dpframe.sources.sql.dialect import Dialect
+from dpframe.reading.linear_map import integer_matrix
+from dpframe.sources.sql.dialect import Dialect, halved
+from dpframe.sources.sql.selects import Selects
 from dpframe.spec.columns import Category, Column
 from dpframe.spec.rows import Rows
 
 MOST_DIM = 1 << 9
 """The largest number of coordinates: sums of as many squares of at most 2⁵² stay below 2⁶³."""
 
+MOST_LINEAR_DIM = 1 << 7
+"""The largest number with a linear map, whose square each row takes as many products: 40 rows then take a minute."""
+
 LARGEST = 1 << 26
 """Coordinates are rounded to at most this many lattice steps. One that is cut makes its row very long, as it was."""
+
+
+@attrs.frozen
+class Coordinates:
+    """The coordinates of rows before they are rounded.
+
+    Args:
+        source: the rows that they are computed from.
+        conditions: which of its rows contribute.
+        values: for each coordinate its SQL, and the largest size that it can have, in lattice steps.
+    """
+
+    source: Selects
+    conditions: Sequence[str]
+    values: Sequence[tuple[str, float]]
 
 
 @attrs.frozen
@@ -31,7 +54,7 @@ class RowMap:
     """The map of rows of one promise.
 
     Args:
-        rows: the promise, with columns and all of its numbers known, and without a linear map.
+        rows: the promise, with columns and all of its numbers known.
         dialect: the engine's SQL.
     """
 
@@ -42,24 +65,22 @@ class RowMap:
 
     def conditions(self) -> list[str]:
         """Which rows contribute: those without a missing cell that has no public value."""
-        found = []
-        for at, column in enumerate(self.rows.columns or ()):
-            if column.missing is None:
-                found.append(f"c{at} IS NOT NULL" if isinstance(column, Category) else self.is_finite(f"c{at}"))
-        return found
+        needed = [(f"c{at}", each) for at, each in enumerate(self.rows.columns or ()) if each.missing is None]
+        numbers = [cell for cell, column in needed if not isinstance(column, Category)]
+        levels = [f"{cell} IS NOT NULL" for cell, column in needed if isinstance(column, Category)]
+        return [*(self.dialect.are_finite(numbers) if numbers else ()), *levels]
 
-    def is_finite(self, cell: str) -> str:
-        """The condition that a cell is a finite number."""
-        least, most = self.dialect.number(-sys.float_info.max), self.dialect.number(sys.float_info.max)
-        return f"{cell} BETWEEN {least} AND {most}"  # NaN is not: it is larger than all numbers, or compares false
-
-    def _coordinates(self, scale: float, exact: bool) -> list[tuple[str, float]]:
-        """For each coordinate its SQL, from the cells, and the largest size that it can have, in units of 1/scale.
+    def _coordinates(self, cells: Selects, scale: float, *, exact: bool) -> Coordinates:
+        """The coordinates of the rows that contribute.
 
         Args:
-            scale: coordinates below 2⁻⁶⁰/scale in size may be replaced by 0, where an engine needs that.
+            cells: the cells c0, c1, … of the columns.
+            scale: the number of steps in a length of one. Coordinates below 2⁻⁶⁰/scale in size may be replaced by 0,
+                where an engine needs that.
             exact: whether coordinates must be exact, not only rounded to multiples of 1/scale.
         """
+        if self.rows.linear is not None:
+            return self._multiplied(cells, scale)
         found: list[tuple[str, float]] = []
         shift, rate = self.rows.affine
         for at, column in enumerate(self.rows.columns or ()):
@@ -69,7 +90,7 @@ class RowMap:
                 found.append(self._number(f"c{at}", column, place, scale, exact=exact))
             else:
                 found += self._levels(f"c{at}", column, shift[here], rate[here], scale)
-        return found
+        return Coordinates(cells, self.conditions(), found)
 
     def _number(
         self, cell: str, column: Column, place: tuple[float, float], scale: float, *, exact: bool
@@ -78,18 +99,16 @@ class RowMap:
         number, (shift, rate) = self.dialect.number, place
         middle, per_unit = column.affine(shift, rate)
         low, high = column.map(np.array([column.low, column.high]), shift, rate)[:, 0].tolist()
-        branches = [
-            f"WHEN {cell} < {number(column.low)} THEN {number(column.low)}",
-            f"WHEN {cell} > {number(column.high)} THEN {number(column.high)}",
-        ]
+        branches, value = self.dialect.clipped(cell, column.low, column.high)
         smallest = abs(middle) * 2.0**-54 * per_unit  # a coordinate that is not 0, if the middle is not
         if self.dialect.traps_underflow and smallest * min(scale, 1.0) < 1e-290:
             near = 2.0**-60 / scale / per_unit
             around = f"BETWEEN {number(middle - near)} AND {number(middle + near)}"
             branches.append(f"WHEN {cell} {around} THEN {number(middle)}")
+        if branches:
+            value = f"CASE {' '.join(branches)} ELSE {value} END"
         if column.missing is not None:
-            branches.insert(0, f"WHEN {cell} IS NULL OR NOT ({self.is_finite(cell)}) THEN {number(column.missing)}")
-        value = f"CASE {' '.join(branches)} ELSE {cell} END"
+            value = f"CASE WHEN {self.dialect.is_finite(cell)} THEN {value} ELSE {number(column.missing)} END"
         if middle != 0.0:
             value = f"({value} - {number(middle)})"
         if per_unit != 1.0:
@@ -119,21 +138,44 @@ class RowMap:
             found.append((f"CASE WHEN {chosen} THEN {constants[0]} ELSE {constants[1]} END", size))
         return found
 
+    def _multiplied(self, cells: Selects, scale: float) -> Coordinates:
+        """Lattice rows about their center, multiplied by the matrix in integers.
+
+        No product of doubles underflows: a coordinate that is always rounded to 0 is written as 0, and the others are
+        multiples of 2⁻⁵⁵ steps.
+        """
+        dialect, before = self.dialect, RowMap(self.rows.before_linear, self.dialect)
+        matrix, unit = integer_matrix(self.rows.multiplied)
+        doubles = [f"{dialect.as_double(f'q{at}')} AS a{at}" for at in range(len(matrix))]
+        products, values, per_unit = [], [], unit * before.rows.step
+        for at, column in enumerate(matrix.T.astype(np.int64).tolist()):
+            longest = lattice.RADIUS * (math.isqrt(sum(each**2 for each in column)) + 1)  # by Cauchy and Schwarz
+            size = longest * per_unit * scale * (1 + 2.0**-40)  # whatever is rounded here
+            if size < 0.25 or not any(column):
+                values.append((dialect.number(0.0), 0.0))
+                continue
+            terms = [f"a{i} * ({each})" for i, each in enumerate(column) if each]
+            products.append(f"{halved(terms, lambda a, b: f'({a} + {b})')} AS p{at}")
+            values.append((f"(p{at} * {dialect.number(per_unit)})", size))
+        source = self.selected(products or ["1 AS p"], self.selected(doubles, before.integers(cells)))
+        return Coordinates(source, (), values)
+
     # -- rows of integers ----------------------------------------------------------------------------------------------
 
-    def in_steps(self, cells: str, scale: float, most: int) -> str:
+    def in_steps(self, cells: Selects, scale: float, most: int) -> Selects:
         """The rows that contribute, with the coordinates rounded to multiples of 1/scale: k0, k1, …
 
         Args:
-            cells: a subquery with the cells c0, c1, … of the columns.
+            cells: the cells c0, c1, … of the columns.
             scale: the number of steps in a length of one.
             most: the largest integer; larger ones become it.
         """
+        placed = self._coordinates(cells, scale, exact=False)
         items = [
             f"{self._rounded_within(value, size, scale, most)} AS k{at}"
-            for at, (value, size) in enumerate(self._coordinates(scale, exact=False))
+            for at, (value, size) in enumerate(placed.values)
         ]
-        return self.selected(items, cells, self.conditions())
+        return self.selected(items, placed.source, placed.conditions)
 
     def _rounded_within(self, value: str, size: float, scale: float, most: int) -> str:
         y = f"({value} * {self.dialect.number(scale)})"
@@ -142,16 +184,16 @@ class RowMap:
             y = f"CASE WHEN {y} > {top} THEN {top} WHEN {y} < {bottom} THEN {bottom} ELSE {y} END"
         return self.dialect.rounded(y)
 
-    def integers(self, cells: str) -> str:
+    def integers(self, cells: Selects) -> Selects:
         """The lattice rows that contribute: q0, q1, …, each row of length at most RADIUS.
 
         Args:
-            cells: a subquery with the cells c0, c1, … of the columns.
+            cells: the cells c0, c1, … of the columns.
         """
         dim, dialect = self.rows.known_dim, self.dialect
         scale = lattice.steps_per_unit(dim, self.rows.length)
-        sizes = [round(size) for _, size in self._coordinates(scale, exact=False)]
-        longest = sum(size**2 for size in sizes)
+        placed = self._coordinates(cells, scale, exact=False)
+        longest = sum(round(size) ** 2 for _, size in placed.values)
         is_short = (self.rows.norm is None and not self.rows.is_moved) or longest <= lattice.RADIUS**2
         if is_short:
             found = self.in_steps(cells, scale, LARGEST)
@@ -173,17 +215,26 @@ class RowMap:
         items = [f"{dialect.rounded(f'({dialect.as_double(step)} * f)')} AS q{at}" for at, step in enumerate(steps)]
         return self.selected(items, found)
 
-    def _with_coordinates(self, cells: str, scale: float) -> str:
+    def sizes(self) -> list[int]:
+        """How large each integer of a lattice row can be, from the ranges of the promise alone."""
+        if self.rows.norm is not None or self.rows.is_moved:
+            return [lattice.RADIUS] * self.rows.known_dim
+        scale = lattice.steps_per_unit(self.rows.known_dim, self.rows.length)
+        placed = self._coordinates(Selects(""), scale, exact=False)
+        return [min(round(size), lattice.RADIUS) for _, size in placed.values]
+
+    def _with_coordinates(self, cells: Selects, scale: float) -> Selects:
         """Rows that may be very long: rounded coordinates k0, k1, … and the coordinates v0, v1, … themselves."""
-        values = self._coordinates(scale, exact=True)
-        found = self.selected([f"{value} AS v{at}" for at, (value, _) in enumerate(values)], cells, self.conditions())
+        placed = self._coordinates(cells, scale, exact=True)
+        items = [f"{value} AS v{at}" for at, (value, _) in enumerate(placed.values)]
+        found = self.selected(items, placed.source, placed.conditions)
         items = [
             f"{self._rounded_within(f'v{at}', size, scale, LARGEST)} AS k{at}, v{at}"
-            for at, (_, size) in enumerate(values)
+            for at, (_, size) in enumerate(placed.values)
         ]
         return self.selected(items, found)
 
-    def _directions(self, found: str, steps: Sequence[str], values: Sequence[str]) -> str:
+    def _directions(self, found: Selects, steps: Sequence[str], values: Sequence[str]) -> Selects:
         """Very long rows as directions in place of their steps, with the square of the length, s, of either."""
         dialect, dim = self.dialect, len(steps)
         is_moderate = f"t < {int(lattice.MODERATE)}"
@@ -203,18 +254,12 @@ class RowMap:
         wide = self.dialect.as_wide
         return halved([f"{wide(step)} * {wide(step)}" for step in steps], lambda a, b: f"({a} + {b})")
 
-    def selected(self, items: Sequence[str], source: str, conditions: Sequence[str] = (), *, fence: bool = True) -> str:
-        """A subquery."""
+    def selected(
+        self, items: Sequence[str], source: Selects, conditions: Sequence[str] = (), *, fence: bool = True
+    ) -> Selects:
+        """Columns that are computed once."""
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        return f"(SELECT {', '.join(items)} FROM {source} AS r{where}{self.dialect.fence if fence else ''})"
-
-
-def halved(terms: Sequence[str], joined: Callable[[str, str], str]) -> str:
-    """Terms joined in a balanced tree: engines limit the depth of an expression."""
-    if len(terms) == 1:
-        return terms[0]
-    middle = len(terms) // 2
-    return joined(halved(terms[:middle], joined), halved(terms[middle:], joined))
+        return source.then(items, f"{where}{self.dialect.fence if fence else ''}")
 
 
 def _twice(low: float, high: float, scale: float) -> list[int]:

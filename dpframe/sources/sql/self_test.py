@@ -35,7 +35,9 @@ def assumed(statistic: Statistic, rows: Rows) -> list[tuple[Statistic, Rows]]:
     """The statistic with numbers in place of what is yet to be released: a moderate norm, and a tiny one."""
     if isinstance(statistic, Under):
         return [(each, own) for each, own in assumed(statistic.statistic, statistic.rows)]
-    known = {"about": tuple([0.3] * rows.known_dim), "scale": tuple([0.7] * rows.known_dim)}
+    dim = rows.known_dim
+    matrix = np.random.default_rng(2).normal(0.0, 1.0 / math.sqrt(dim), (dim, dim)).tolist()
+    known = {"about": (0.3,) * dim, "scale": (0.7,) * dim, "linear": matrix}
     given: dict[str, Any] = {name: value for name, value in known.items() if isinstance(getattr(rows, name), Ref)}
     norms: Sequence[Any] = (0.5, 1e-6) if isinstance(rows.norm, Ref) else (rows.norm,)
     return [(statistic, attrs.evolve(rows, **given, norm=norm)) for norm in norms]

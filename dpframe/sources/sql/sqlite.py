@@ -63,6 +63,11 @@ class SQLiteEngine(Engine):
         *schema, table = map(self.dialect.quoted, self._parts)
         return list(self._execute(f"PRAGMA {'.'.join([*schema, name])}({table})").fetchall())
 
+    def is_outside(self, sql: str) -> bool:
+        """Whether a virtual table is among those that are read, whose rows may come from anywhere."""
+        steps = self._execute(f"EXPLAIN QUERY PLAN {sql}").fetchall()
+        return any("VIRTUAL TABLE" in _text(step[-1]) for step in steps)
+
     def begin(self) -> None:
         """Begin a transaction; what it sees is fixed when it first reads."""
         if self._connection.in_transaction:
@@ -75,9 +80,9 @@ class SQLiteEngine(Engine):
         (row,) = self._execute(sql).fetchall()
         return list(row)
 
-    def nothing(self, sql: str) -> None:
-        """Run a SELECT without rows."""
-        self._execute(f"{sql} LIMIT 0").fetchall()
+    def check_select(self, sql: str) -> None:
+        """Compile a SELECT."""
+        self._execute(f"EXPLAIN {sql}").fetchall()
 
     def _execute(self, sql: str) -> Any:
         cursor = self._connection.cursor()

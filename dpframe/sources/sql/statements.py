@@ -13,17 +13,17 @@ from itertools import combinations_with_replacement
 import attrs
 import numpy as np
 
-from dpframe import lattice
 from dpframe.errors import DataError
 from dpframe.interfaces import Statistic
 from dpframe.lattice import IntArray
 from dpframe.reading.private_data import Parts
 from dpframe.reading.under import Under
 from dpframe.sources.sql.dialect import Dialect
-from dpframe.sources.sql.row_map import MOST_DIM, RowMap
+from dpframe.sources.sql.row_map import MOST_DIM, MOST_LINEAR_DIM, RowMap
+from dpframe.sources.sql.selects import Selects
 from dpframe.spec.columns import Column
 from dpframe.spec.rows import Rows
-from dpframe.statistics import ColumnHistogram, Moment, NormHistogram, RowSum, squared_edges
+from dpframe.statistics import ColumnHistogram, Moment, NormHistogram, PlacedSum, RowSum
 
 Answer = tuple[int, list[int]]
 """The number of rows that contribute, and the sums of a statement."""
@@ -44,11 +44,10 @@ class Statement:
     width: int
 
     @classmethod
-    def of(cls, dialect: Dialect, terms: Sequence[str], source: str) -> Statement:
-        """The sums of terms over the rows of a subquery."""
+    def of(cls, dialect: Dialect, terms: Sequence[str], source: Selects) -> Statement:
+        """The sums of terms over rows."""
         columns = [part for term in terms for part in dialect.sums(term)]
-        sql = f"SELECT {', '.join(['COUNT(*)', *columns])} FROM {source} AS r"
-        return cls(sql, dialect, len(dialect.sums("1")))
+        return cls(source.statement(["COUNT(*)", *columns], dialect), dialect, len(dialect.sums("1")))
 
     def answer(self, row: Sequence[object]) -> Answer:
         """What the engine answered, as integers."""
@@ -83,7 +82,7 @@ def compiled(statistic: Statistic, rows: Rows, dialect: Dialect, cells: Callable
     if isinstance(statistic, Under):
         return compiled(statistic.statistic, statistic.rows, dialect, cells)
     check_expressible(statistic, rows)
-    source, mapped = cells(rows), RowMap(rows, dialect)
+    source, mapped = Selects(cells(rows)), RowMap(rows, dialect)
     if isinstance(statistic, Moment):
         return _moment(mapped, mapped.integers(source))
     if isinstance(statistic, RowSum):
@@ -100,21 +99,21 @@ def check_expressible(statistic: Statistic, rows: Rows) -> None:
         check_expressible(statistic.statistic, statistic.rows)
         return
     rest = "Read the rows instead: pass a query without push=True, or a file."
-    if type(statistic) not in (Moment, RowSum, NormHistogram, ColumnHistogram):
+    if type(statistic) not in (Moment, RowSum, PlacedSum, NormHistogram, ColumnHistogram):
         raise DataError(f"the statistic {statistic.name!r} cannot be computed inside a database. {rest}")
-    if rows.linear is not None:
-        raise DataError(f"rows under a linear map (linear=) cannot be computed inside a database. {rest}")
-    if rows.known_dim > MOST_DIM:
-        raise DataError(f"rows of more than {MOST_DIM} coordinates are not computed inside a database. {rest}")
+    most, how = (MOST_DIM, "computed") if rows.linear is None else (MOST_LINEAR_DIM, "multiplied by a matrix")
+    if rows.known_dim > most:
+        raise DataError(f"rows of more than {most} coordinates are not {how} inside a database. {rest}")
 
 
-def _moment(mapped: RowMap, source: str) -> Compiled:
+def _moment(mapped: RowMap, source: Selects) -> Compiled:
     dialect, rows = mapped.dialect, mapped.rows
-    dim, wide = rows.known_dim, dialect.as_wide
+    dim = rows.known_dim
+    factors = [f"q{i}" if size**2 < 2**31 else dialect.as_wide(f"q{i}") for i, size in enumerate(mapped.sizes())]
     tiles = list(_tiles(dim, dialect.most_sums - dim * rows.center))
     statements = []
     for number, pairs in enumerate(tiles):
-        terms = [f"q{i} * q{j}" if i != j else f"{wide(f'q{i}')} * {wide(f'q{i}')}" for i, j in pairs]
+        terms = [f"{factors[i]} * {factors[i]}" if i == j else f"q{i} * q{j}" for i, j in pairs]
         terms += [f"q{i}" for i in range(dim)] if rows.center and number == 0 else []
         statements.append(Statement.of(dialect, terms, source))
 
@@ -140,7 +139,7 @@ def _tiles(dim: int, most: int) -> Iterator[list[tuple[int, int]]]:
         yield [(i, j) for i in first for j in second if i <= j]
 
 
-def _row_sum(statistic: RowSum, mapped: RowMap, source: str) -> Compiled:
+def _row_sum(statistic: RowSum, mapped: RowMap, source: Selects) -> Compiled:
     terms = [f"q{i}" for i in range(mapped.rows.known_dim)]
 
     def parts(count: int, answers: Sequence[Sequence[int]]) -> Parts:
@@ -149,15 +148,15 @@ def _row_sum(statistic: RowSum, mapped: RowMap, source: str) -> Compiled:
     return Compiled((Statement.of(mapped.dialect, terms, source),), parts)
 
 
-def _norm_histogram(statistic: NormHistogram, mapped: RowMap, cells: str) -> Compiled:
-    bits = lattice.direction_bits(mapped.rows.known_dim) - 1
+def _norm_histogram(statistic: NormHistogram, mapped: RowMap, cells: Selects) -> Compiled:
+    grid = statistic.grid(mapped.rows.known_dim)
     steps = [f"k{i}" for i in range(mapped.rows.known_dim)]
-    source = mapped.in_steps(cells, 2.0**bits / statistic.edges[-1], 2**bits + 1)
+    source = mapped.in_steps(cells, grid.per_unit, int(grid.last) + 1)
     source = mapped.selected([f"{mapped.squares(steps)} AS t"], source)
-    return _counts([f"t <= {int(edge)}" for edge in squared_edges(statistic.edges, bits)], mapped.dialect, source)
+    return _counts([f"t <= {int(edge)}" for edge in grid.squares.tolist()], mapped.dialect, source)
 
 
-def _column_histogram(statistic: ColumnHistogram, mapped: RowMap, cells: str) -> Compiled:
+def _column_histogram(statistic: ColumnHistogram, mapped: RowMap, cells: Selects) -> Compiled:
     at, column = next(
         (at, column)
         for at, column in enumerate(mapped.rows.columns or ())
@@ -166,7 +165,7 @@ def _column_histogram(statistic: ColumnHistogram, mapped: RowMap, cells: str) ->
     cell = f"c{at}"
     if column.missing is not None:
         number = mapped.dialect.number(column.missing)
-        cell = f"CASE WHEN {mapped.is_finite(cell)} THEN {cell} ELSE {number} END"
+        cell = f"CASE WHEN {mapped.dialect.is_finite(cell)} THEN {cell} ELSE {number} END"
     source = mapped.selected([f"{cell} AS x"], cells, mapped.conditions())
     last = [last_cell(column, float(edge)) for edge in column.map(np.asarray(statistic.edges))[:, 0]]
     terms = [f"x <= {mapped.dialect.number(each)}" for each in last]
@@ -199,7 +198,7 @@ def _between(low: float, high: float) -> float:
     return float(np.array([rank if rank >= 0 else -rank - 2**63], dtype=np.int64).view(np.float64)[0])
 
 
-def _counts(conditions: Sequence[str], dialect: Dialect, source: str) -> Compiled:
+def _counts(conditions: Sequence[str], dialect: Dialect, source: Selects) -> Compiled:
     """The numbers of rows in the bins between conditions, each of which implies the next, and after the last."""
     terms = [f"CASE WHEN {condition} THEN 1 ELSE 0 END" for condition in conditions]
     pieces = [terms[at : at + dialect.most_sums] for at in range(0, len(terms), dialect.most_sums)]

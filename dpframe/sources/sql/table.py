@@ -39,8 +39,8 @@ def table(connection: Any, name: str | Sequence[str], *, order: Sequence[str] = 
             of psycopg or sqlite3 must have no transaction under way, and is not to be used by others during the run.
         name: the name of the table, with its schema if need be: ``"clinic.people"``, or ``["clinic", "people"]`` if a
             part has a dot in it. It is a name, never SQL.
-        order: columns that order the rows of a person, of whom the first ``contributions`` count. A table that is no
-            view has an order of its own, in which its rows are stored.
+        order: columns that order the rows of a person, of whom the first ``contributions`` count. A table of DuckDB or
+            SQLite that is no view has an order of its own, that of its row numbers.
 
     >>> table("clinic.duckdb", "main.people")
     Table(parts=('main', 'people'), order=())

@@ -7,6 +7,7 @@ from dpframe_adaptive.denoise import Denoise
 from dpframe_adaptive.estimate import AdaptiveCount, AdaptiveCovariance, AdaptiveMean
 from dpframe_adaptive.place import BallOrBoxCenter, BallOrBoxNorm, ColumnScales, KeptShare
 from dpframe_adaptive.preconditioner import Preconditioner
+from dpframe_adaptive.reach import AffordableRadius
 from dpframe_adaptive.recipe import Adaptive
 
 DPFRAME_API = 1
@@ -24,6 +25,7 @@ def dpframe_postprocessors() -> list[type[dp.PostProcessor]]:
     return [
         KeptShare,
         ColumnScales,
+        AffordableRadius,
         Preconditioner,
         BallOrBoxCenter,
         BallOrBoxNorm,
@@ -39,6 +41,7 @@ __all__ = [
     "AdaptiveCount",
     "AdaptiveCovariance",
     "AdaptiveMean",
+    "AffordableRadius",
     "BallOrBoxCenter",
     "BallOrBoxNorm",
     "ColumnScales",

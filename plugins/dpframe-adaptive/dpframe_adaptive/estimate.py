@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import attrs
@@ -49,11 +50,12 @@ class AdaptiveCovariance(FromReleases):
         return law.scaled(self.found().rates) if law is not None and self.goal == "regression" else law
 
     def result_noise(self) -> Mapping[str, float]:
-        """That of the moment, divided by the count, where the result is not corrected; the mean's is left out."""
+        """That of the moment, divided by the count, and on average that of the mean, where it is not corrected."""
         if self.goal != "regression":
             return {}
-        count = self.found().count
-        return {name: deviation / count for name, deviation in self.moment_noise.items()}
+        found = self.found()
+        mean = math.sqrt(found.mean_noise)
+        return {name: math.hypot(deviation / found.count, mean) for name, deviation in self.moment_noise.items()}
 
 
 @attrs.frozen(kw_only=True)

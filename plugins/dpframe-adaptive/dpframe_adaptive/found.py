@@ -1,11 +1,11 @@
 """What the releases of an adaptive release say together: the sum, moments about a center, and a sum about it.
 
-With z the mapped rows and a the point that they were taken about, the moment is that of [T(z − a), c], T = V diag(t) Vᵀ
-being a linear map, or T = diag(1/s) for scales s, or nothing. A pilot is the moment of [z − a, c]. In the directions V
-the noise of every release is known, entry by entry: τ for the pilot, τ'/(tᵢtⱼ) for the moment. So each entry is the
-average of both, weighted by precision; mean and count are averages of all releases, with the sum, and with the offset,
-the sum of [T(z − a), c], where there is one. The moment about a is the covariance plus δδᵀ, δ being the distance of the
-mean from a.
+With z the mapped rows and a the point that they were taken about, the moment is that of [T(z − a), c], T = U diag(t) Vᵀ
+being a linear map, or T = diag(1/s) for scales s, or nothing. A pilot is the moment of [z − a, c]. In the directions V,
+which T turns to U, the noise of every release is known, entry by entry: τ for the pilot, τ'/(tᵢtⱼ) for the moment. So
+each entry is the average of both, weighted by precision; mean and count are averages of all releases, with the sum, and
+with the offset, the sum of [T(z − a), c], where there is one. The moment about a is the covariance plus δδᵀ, δ being
+the distance of the mean from a.
 
 If a is the released center, δ is the noise of the sum, with the opposite sign, and its law is known: δδᵀ is taken at
 its mean given all releases, the square of the average plus its variance. If a is a fixed point, the square of the
@@ -67,8 +67,17 @@ class Found:
 
     @property
     def deviation(self) -> float:
-        """That of the noise in the coordinates of the moment, in which it is nearly the same in all directions."""
-        return math.sqrt(float(np.mean(self.variances * self._products**2)))
+        """That of the noise, the root of its mean square, in mapped coordinates."""
+        return math.sqrt(float(np.mean(self.variances)))
+
+    @property
+    def mean_noise(self) -> float:
+        """The variance that noise of the mean adds to an entry of the covariance, in the coordinates of the moment.
+
+        It is that of tᵢhⱼ + hᵢtⱼ + hᵢhⱼ, h being the noise of the mean t, averaged over all i and j.
+        """
+        squares, variances = self.rates**2 * self.tilt**2, self.rates**2 * self.tilt_variance
+        return float(2 * squares.mean() * variances.mean() + variances.mean() ** 2)
 
     @property
     def raw(self) -> dp.FloatArray:
@@ -81,8 +90,15 @@ class Found:
         return np.asarray(self.covariance * self._products)
 
     def corrected(self, goal: str) -> dp.FloatArray:
-        """The covariance in mapped coordinates, corrected for noise; see `denoise`."""
-        return self._mapped(corrected(self.multiplied, goal, self.deviation) / self._products)
+        """The covariance in mapped coordinates, corrected for noise; see `denoise`.
+
+        Correlations are corrected in the coordinates of the moment, where columns vary alike; a covariance as a whole
+        in mapped coordinates, in which its error counts, though the noise is not quite the same in all directions.
+        """
+        if goal != "correlation":
+            return corrected(self.raw, goal, self.deviation)
+        deviation = math.sqrt(float(np.mean(self.variances * self._products**2)))
+        return self._mapped(corrected(self.multiplied, goal, deviation) / self._products)
 
     def _mapped(self, matrix: dp.FloatArray) -> dp.FloatArray:
         turned = self.axes @ matrix @ self.axes.T
@@ -123,32 +139,32 @@ class FromReleases(dp.PostProcessor):
         if not isinstance(self.linear, dp.LinearMap):  # there is none, or it is a result that is yet to come
             return
         matrix = self.linear.array
-        if matrix.shape != (rows.known_dim, rows.known_dim) or not np.array_equal(matrix, matrix.T):
+        if matrix.shape != (rows.known_dim, rows.known_dim):
             raise dp.PlanError(
-                f"linear of {self.name!r} must be a symmetric matrix with one row for each of the {rows.known_dim} "
-                "coordinates: along its eigenvectors the noise of every release is known."
+                f"linear of {self.name!r} must be a square matrix with one row for each of the {rows.known_dim} "
+                "coordinates."
             )
-        if np.abs(np.linalg.eigvalsh(matrix)).min() < SMALLEST_RATE:
+        if np.linalg.svd(matrix, compute_uv=False).min() < SMALLEST_RATE:
             raise dp.PlanError(
-                f"linear of {self.name!r} is singular, or nearly so: all its eigenvalues must be at least "
-                f"{SMALLEST_RATE:g} in size, or what it does to the rows cannot be undone."
+                f"linear of {self.name!r} is singular, or nearly so: all its singular values must be at least "
+                f"{SMALLEST_RATE:g}, or what it does to the rows cannot be undone."
             )
 
     def found(self) -> Found:
         """What the releases say together."""
         total, about = self.sum.array, np.clip(self.about.array, -1.0, 1.0)
         each = float(self.sum_noise.get("each", 0.0))
-        rates, axes = np.ones(len(about)), np.eye(len(about))
+        rates, axes, turned = np.ones(len(about)), np.eye(len(about)), np.eye(len(about))
         if self.linear is not None:
-            rates, axes = np.linalg.eigh(np.clip(self.linear.array, -LARGEST_ENTRY, LARGEST_ENTRY))
+            axes, rates, turned = _svd(np.clip(self.linear.array, -LARGEST_ENTRY, LARGEST_ENTRY))
         elif self.scale is not None:
             rates = 1 / self.scale.array
-        moments = [_Moment(self.moment, self.moment_noise, axes, rates)]
+        moments = [_Moment(self.moment, self.moment_noise, turned, rates)]
         if self.pilot is not None:
             moments.append(_Moment(self.pilot, self.pilot_noise, axes, np.ones(len(about))))
         readings: list[_Moment | _Offset] = [*moments]
         if self.offset is not None:
-            readings.append(_Offset(self.offset, self.offset_noise, axes, rates))
+            readings.append(_Offset(self.offset, self.offset_noise, turned, rates))
 
         by_sum = total[-1] / self.sum.constant, (each / self.sum.constant) ** 2
         count, count_variance = _average([by_sum, *(reading.count for reading in readings)])
@@ -200,7 +216,14 @@ class FromReleases(dp.PostProcessor):
 
 @attrs.frozen(eq=False)
 class _Moment:
-    """A moment about a point, in the directions V; estimates come with their variances."""
+    """A moment about a point, in the directions V; estimates come with their variances.
+
+    Args:
+        released: the moment.
+        noise: its deviations.
+        axes: the directions that the linear map turns V to, in columns.
+        rates: t.
+    """
 
     released: Any
     noise: Any
@@ -227,7 +250,7 @@ class _Moment:
 
 @attrs.frozen(eq=False)
 class _Offset:
-    """A sum about a point, in the directions V; estimates come with their variances."""
+    """A sum about a point, in the directions V; estimates come with their variances. See `_Moment`."""
 
     released: Any
     noise: Any
@@ -245,6 +268,12 @@ class _Offset:
     @property
     def _each(self) -> float:
         return float(self.noise.get("each", 0.0))
+
+
+def _svd(linear: dp.FloatArray) -> tuple[dp.FloatArray, dp.FloatArray, dp.FloatArray]:
+    """V, t and U of a linear map, by which rows are multiplied from the right: V diag(t) Uᵀ."""
+    axes, rates, turned = np.linalg.svd(linear)
+    return axes, rates, turned.T
 
 
 def _average(estimates: list[tuple[Any, Any]]) -> tuple[Any, Any]:

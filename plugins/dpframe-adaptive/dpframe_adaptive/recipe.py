@@ -9,6 +9,7 @@ import attrs
 
 import dpframe.plugin as dp
 from dpframe_adaptive.place import SMALLEST_SCALE
+from dpframe_adaptive.preconditioner import components_gain
 from dpframe_adaptive.shares import POINTS, Form, Pilot, Shares, divided, mean_error, sum_noise, typical_gain, whole
 
 GOALS = ("covariance", "components", "correlation", "regression")
@@ -19,9 +20,21 @@ CLIPPED = {"covariance": 3.0, "components": 3.0, "correlation": 6.0, "regression
 """How many rows a radius leaves beyond it, in units of the noise; correlations are hardly biased by it, and slopes even
 less: a row that is scaled down lies on the same line through the center."""
 
-CERTAIN = {"covariance": 2.0, "components": 2.0, "correlation": 2.0, "regression": 6.0}
+WIDE = 20
+"""The most columns for which that number is right for a covariance; with more, it falls like the cube root of their
+number. From simulated tables: noise spreads over all directions, what scaling down takes lies in the strong ones."""
+
+CERTAIN = {"covariance": 2.0, "components": 2.0, "correlation": 5.5, "regression": 6.0}
 """How unlikely a radius beyond all rows is to be, as the logarithm of its odds; where many rows are beyond the wanted
-one anyway, that costs little."""
+one anyway, that costs little. In divided columns the grid of radii goes 32 times farther."""
+
+CERTAIN_OF_MAP = 4.0
+"""The same with a linear map, at least. There is no box to fall back on, and a release with a radius beyond all rows is
+several times noisier: at most about one in 50 hardly moves what 95 % of releases keep, which forecasts state."""
+
+MISSED: dict[Form, float] = {"gaussian": 1.0, "pure": 1.2}
+"""How many times smaller the gain of a map for components is than the spectrum says: a pure pilot is too noisy for all
+of it. From simulated tables."""
 
 MECHANISMS: dict[Form, tuple[str, str]] = {
     "gaussian": ("gaussian-sum", "gaussian"),
@@ -31,6 +44,12 @@ MECHANISMS: dict[Form, tuple[str, str]] = {
 
 MARGIN = 0.05  # what each row beyond the radius costs, when ball and box are compared
 FINEST = 1000.0  # the grid of radii goes from the longest possible row down to this fraction of it
+
+
+def _check_target(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    named = (value,) if isinstance(value, str) else value
+    if named is not None and not (isinstance(named, tuple) and named and all(isinstance(each, str) for each in named)):
+        raise dp.validators.refuse(owner, "target", "the name of a column, or a list of names", value)
 
 
 @attrs.frozen(kw_only=True)
@@ -53,6 +72,8 @@ class Adaptive(dp.Recipe):
     Args:
         goal: what the result is for: "covariance" (default), "components", "correlation" or "regression".
         k: the number of principal components to derive as well, named '<name>.components'.
+        target: for regression, the column that is predicted, or several: rows are divided such that there is less noise
+            on the covariances with them.
 
     Guarantee:
         The composition of its releases: Gaussian losses, or pure ones where delta is 0 or where they are smaller, and
@@ -67,6 +88,9 @@ class Adaptive(dp.Recipe):
 
     goal: str = attrs.field(default="covariance", validator=dp.validators.one_of(*GOALS))
     k: int | None = attrs.field(default=None, validator=attrs.validators.optional(dp.validators.positive_int))
+    target: str | tuple[str, ...] | None = attrs.field(
+        default=None, converter=dp.validators.as_tuple, validator=_check_target
+    )
 
     @classmethod
     def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
@@ -75,7 +99,9 @@ class Adaptive(dp.Recipe):
         if rows.columns is None or rows.is_moved or rows.norm is not None:
             return None
         goal = "components" if task == "subspace" else "covariance"
-        steps = cls(goal=goal).settled(rows, budget, None, "auto").steps("covariance", 1.0)
+        recipe = cls(goal=goal, k=k) if task == "subspace" else cls(goal=goal)
+        own = "covariance.components"  # the same as the result
+        steps = [s for s in recipe.settled(rows, budget, None, "auto").steps("covariance", 1.0) if s.name != own]
         tasks = {"subspace": "top-subspace", "low-rank": "rank-k", "eigenvalues": "eigenvalues"}
         if task == "moment":
             return steps
@@ -98,11 +124,29 @@ class Adaptive(dp.Recipe):
         return Rounds(
             goal=self.goal,
             k=self.k,
+            targets=self._targets(rows),
             pilot=pilot,
             shares=shares,
             unit=sum_noise(shares.form, rows),
             columns=rows.widths,
         )
+
+    def _targets(self, rows: dp.Rows) -> tuple[int, ...]:
+        """The coordinates of the targets: of a category all levels, or one that is named."""
+        named = (self.target,) if isinstance(self.target, str) else self.target or ()
+        if named and self.goal != "regression":
+            raise dp.PlanError("target= of 'adaptive' is for goal=\"regression\"; leave it out.")
+        labels = [(column.name, label) for column in rows.columns or () for label in column.labels]
+        found = {name: [place for place, each in enumerate(labels) if name in each] for name in named}
+        if absent := [name for name in named if not found[name]]:
+            raise dp.PlanError(
+                f"target={absent[0]!r} is not a column of the rows; there is: "
+                f"{', '.join(column.name for column in rows.columns or ())}."
+            )
+        places = {place for each in found.values() for place in each}
+        if len(places) == len(labels):
+            raise dp.PlanError("target= of 'adaptive' names all columns; nothing is left to predict them from.")
+        return tuple(sorted(places))
 
     def _divided(self, rows: dp.Rows, budget: dp.Budget, accountant: str) -> tuple[Pilot, Shares]:
         """What a pilot gives, and the shares: of the form, with or without a pilot, with the least error to expect.
@@ -119,8 +163,8 @@ class Adaptive(dp.Recipe):
                     dim=dim,
                     neighbors=str(rows.neighbors),
                     pilot=pilot,
-                    clipped=CLIPPED[self.goal],
-                    certain=CERTAIN[self.goal],
+                    clipped=self._clipped(dim),
+                    certain=max(CERTAIN[self.goal], CERTAIN_OF_MAP if pilot == "linear" else 0.0),
                     mean=means,
                 ),
             )
@@ -130,12 +174,23 @@ class Adaptive(dp.Recipe):
 
         def error(candidate: tuple[Pilot, Shares]) -> float:
             pilot, shares = candidate
-            gain = typical_gain(dim) if pilot == "linear" else 1.0
+            gain = 1.0
+            if pilot == "linear":
+                gain = typical_gain(dim) if means else components_gain(dim, self._ranks) / MISSED[shares.form]
             uneven = mean_error(dim) if means and shares.offset is None else 1.0
-            by_map = gain if means else math.sqrt(gain)  # half the power, for components
-            return shares.cost * math.sqrt(uneven) / (by_map * whole(shares, budget, accountant))
+            return shares.cost * math.sqrt(uneven) / (gain * whole(shares, budget, accountant))
 
         return min(candidates, key=error)
+
+    def _clipped(self, dim: int) -> float:
+        """How many rows a radius leaves beyond it, in units of the noise."""
+        fewer = min(WIDE / dim, 1.0) ** (1 / 3) if self.goal == "covariance" else 1.0
+        return CLIPPED[self.goal] * fewer
+
+    @property
+    def _ranks(self) -> tuple[int, ...]:
+        """The numbers of leading directions that matter."""
+        return COMPONENTS if self.k is None else (self.k,)
 
     def _pilots(self, dim: int) -> tuple[Pilot, ...]:
         """What a pilot may give; None without one.
@@ -157,6 +212,7 @@ class Rounds(dp.Recipe):
     Args:
         goal: what the result is for.
         k: the number of principal components to derive as well.
+        targets: the coordinates that a regression predicts.
         pilot: what a pilot gives; None without one.
         shares: how the budget is divided.
         unit: the deviation of the noise on the sum at level 1, for one row per person.
@@ -167,6 +223,7 @@ class Rounds(dp.Recipe):
 
     goal: str
     k: int | None
+    targets: tuple[int, ...]
     pilot: Pilot
     shares: Shares
     unit: float
@@ -195,9 +252,13 @@ class Rounds(dp.Recipe):
                 steps.append(dp.derive(gives, "preconditioner", **known, **self._preconditioner))
                 radius, longest = f"{name}.linear-radius", self._longest
             else:
-                steps.append(dp.derive(gives, "column-scales", of=pilot))
+                predicted = {"targets": self.targets} if self.targets else {}
+                steps.append(dp.derive(gives, "column-scales", of=pilot, **predicted))
                 radius, longest = f"{name}.scaled-radius", self._longest / SMALLEST_SCALE
             steps.append(self._radius(radius, weight, kept, place, longest=longest))
+        if self.targets:
+            scaled, radius = radius, f"{name}.affordable-radius"
+            steps.append(dp.derive(radius, "affordable-radius", radius=scaled, **self._affordable(name)))
         norm = radius
         if self.pilot != "linear":
             norm, about = f"{name}.norm", f"{name}.about"
@@ -237,10 +298,17 @@ class Rounds(dp.Recipe):
             return {"power": 0.25, "gain": gain}
         return {"power": None, "components": COMPONENTS if self.k is None else (self.k,), "gain": gain}
 
+    def _affordable(self, name: str) -> dict[str, Any]:
+        """What the enlarged radius depends on, beside the released one."""
+        assert self.shares.pilot is not None  # a regression has one, for its scales
+        released = {"pilot": f"{name}.pilot", "pilot_radius": f"{name}.radius", "scale": f"{name}.scale"}
+        return {**released, "targets": self.targets, "gain": float(f"{self.shares.moment / self.shares.pilot:.3g}")}
+
     @property
     def _choice(self) -> dict[str, Any]:
         """What the choice of ball or box depends on, beside released values."""
-        margin = round(1 + MARGIN * self.shares.beyond / self.shares.noise, 3)
+        known = bool(self.targets)  # then the radius itself says what scaling down rows is worth
+        margin = 1.0 if known else round(1 + MARGIN * self.shares.beyond / self.shares.noise, 3)
         return {"columns": self.columns if max(self.columns) > 1 else None, "margin": margin}
 
     @property

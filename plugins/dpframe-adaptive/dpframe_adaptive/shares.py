@@ -2,8 +2,8 @@
 
 Let A be the size of the noise on the moment in units of the squared radius: its root mean square in Frobenius norm is
 A·r². Rows beyond the radius are scaled down, which biases the moment by at most their squared lengths in excess of r².
-Where the sum of both is smallest, about A rows are beyond; since their excesses point in different directions and
-add up to less, a few times A is better. The radius is a private quantile, whose rank is uncertain by about log(points)
+Where the sum of both is smallest, about A rows are beyond; since their excesses point in different directions and add
+up to less, a few times A is better. The radius is a private quantile, whose rank is uncertain by about log(CROWD)
 divided by its level: the level is chosen such that this uncertainty is no more than the number of rows beyond.
 
 All of these scale in the same way with the whole budget, so the shares depend on the dimension and the relation alone.
@@ -27,15 +27,21 @@ Pilot = Literal["scale", "linear"] | None
 CENTER = {"gaussian": 0.1, "pure": 0.2}
 """The share of the sum in what is left after the radius: of mu², or of a pure epsilon."""
 
-SCALES, LINEAR = {"gaussian": 0.15, "pure": 0.15}, {"gaussian": 0.3, "pure": 0.2}
+SCALES, LINEAR = {"gaussian": 0.15, "pure": 0.15}, {"gaussian": 0.2, "pure": 0.2}
 """The share of a pilot in what is left for moments, of mu² or of a pure epsilon: of one that gives scales, and of one
 that gives a linear map, whose precision adds to that of the moment."""
 
 CONSTANT = 1 / 16
-"""The squared constant coordinate of rows about a center, in units of the squared radius, for up to 255 coordinates."""
+"""The squared constant coordinate of rows about a center, in units of the squared radius, for up to 32 coordinates.
+With more it is smaller, and the mean is known as well as deviations from the moment alone."""
 
-POINTS = 200
-"""Candidates for a radius."""
+POINTS = 1000
+"""Candidates for a radius. Where rows are alike in length, ranks change by a large part from one candidate to the next
+if there are few: then none is near the wanted rank, and one beyond all rows is as likely."""
+
+CROWD = 200
+"""How many times more candidates there are beyond all rows than near the wanted radius, at most, for rows alike in
+length: a rank is off by a tenth within half a percent of the radius or more, and the grid is a few times as long."""
 
 PER_ROW = 0.15
 """What a row beyond the radius costs, in units of what it saves in noise; from simulated tables."""
@@ -172,7 +178,7 @@ def _divided(
     if form == "gaussian":
         center, moment, pilot = math.sqrt(center), math.sqrt(moment), None if pilot is None else math.sqrt(pilot)
     noise = _noise(form, dim, neighbors) / math.hypot(moment, pilot or 0.0 if gives == "linear" else 0.0)
-    uncertain = 2 * (math.log(POINTS) + certain) / radius  # of the rank: that weight is on the points beyond all rows
+    uncertain = 2 * (math.log(CROWD) + certain) / radius  # of the rank: that weight is on the points beyond all rows
     return Shares(
         form=form,
         center=center,

@@ -19,7 +19,7 @@ def rotation_invariant(matrix: dp.FloatArray, deviation: float) -> dp.FloatArray
     Noise pushes eigenvalues apart. Among estimates that keep the eigenvectors, the best one for the Frobenius norm
     replaces each eigenvalue λ by λ − 2τ²·H(λ), where H is the Hilbert transform of the density of eigenvalues and τ the
     deviation of an entry off the diagonal (Bun, Allez, Bouchaud and Potters 2016, for large matrices). H is estimated
-    by the sum of (λ − λⱼ)/((λ − λⱼ)² + 4τ²) over the others; results are made monotone and cut at zero.
+    by the sum of (λ − λⱼ)/((λ − λⱼ)² + τ²) over the others; results are made monotone and cut at zero.
 
     Args:
         matrix: a symmetric matrix.
@@ -28,7 +28,7 @@ def rotation_invariant(matrix: dp.FloatArray, deviation: float) -> dp.FloatArray
     values, vectors = np.linalg.eigh(matrix)
     if deviation > 0.0:
         apart = values[:, None] - values
-        pushed = 2 * deviation**2 * (apart / (apart**2 + 4 * deviation**2)).sum(axis=1)
+        pushed = 2 * deviation**2 * (apart / (apart**2 + deviation**2)).sum(axis=1)
         values = isotonic_regression(values - pushed).x
     return _rebuilt(np.maximum(values, 0.0), vectors)
 

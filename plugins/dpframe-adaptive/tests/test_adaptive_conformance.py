@@ -8,6 +8,7 @@ from dpframe_adaptive import (
     AdaptiveCount,
     AdaptiveCovariance,
     AdaptiveMean,
+    AffordableRadius,
     BallOrBoxCenter,
     BallOrBoxNorm,
     ColumnScales,
@@ -24,6 +25,7 @@ LINEAR = dp.LinearMap([[1.0, 0.25], [0.25, 0.5]])
 test_places = conformance(
     KeptShare(of=SUM, beyond_per_noise=5.0),
     ColumnScales(of=MOMENT),
+    AffordableRadius(radius=RADIUS, pilot=MOMENT, pilot_radius=RADIUS, scale=SCALE, targets=(1,)),
     Preconditioner(sum=SUM, moment=MOMENT, about=CENTER, power=None, components=(1,)),
     BallOrBoxCenter(center=CENTER, radius=RADIUS),
     BallOrBoxNorm(center=CENTER, radius=RADIUS, scale=SCALE, columns=(2,), margin=1.2),

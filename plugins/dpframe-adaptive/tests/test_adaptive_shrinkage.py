@@ -28,9 +28,9 @@ def test_without_noise_a_covariance_is_unchanged(correct: Callable[[Array, float
 
 
 def test_the_correction_of_two_eigenvalues() -> None:
-    """λ ∓ 2τ²·δ/(δ² + 4τ²) for a distance δ, by hand."""
+    """λ ∓ 2τ²·δ/(δ² + τ²) for a distance δ, by hand."""
     apart, deviation = 4.0, 1.0
-    pushed = 2 * deviation**2 * apart / (apart**2 + 4 * deviation**2)
+    pushed = 2 * deviation**2 * apart / (apart**2 + deviation**2)
     found = rotation_invariant(np.diag([5.0, 1.0]), deviation)
     np.testing.assert_allclose(found, np.diag([5.0 - pushed, 1.0 + pushed]), rtol=1e-12)
 

@@ -18,7 +18,7 @@ import attrs
 import numpy as np
 
 from dpframe_gaussian.noise import Noise
-from dpframe_gaussian.target import Target
+from dpframe_gaussian.target import Target, in_units
 
 WIDTHS = 60  # the number of widths tried; each gives a bound
 FARTHEST = 24.0  # the largest width tried, above the least, in units of s; there p is below e⁻¹⁴⁴
@@ -51,8 +51,11 @@ def stays(target: Target, noise: Noise) -> list[Stay]:
 
 
 def _stay(target: Target, noise: Noise, width: float) -> Stay:
-    sensitivity, s, left = target.sensitivity(width), noise.scale, noise.leaves(target.dim, width)
-    path = s * (math.sqrt(sensitivity.squares) + s * sensitivity.drift)
+    scale = noise.scale
+    target, noise, unit = in_units(target, noise)
+    width /= scale
+    sensitivity, left = target.sensitivity(width), noise.leaves(target.dim, width)
+    path = math.sqrt(sensitivity.squares) + sensitivity.drift
     if not target.kept:
         reach, astray = target.diameter, target.diameter * math.sqrt(left)
     else:  # the norm of the noise must also stay below the width, and eigenvalues are unbounded
@@ -60,7 +63,7 @@ def _stay(target: Target, noise: Noise, width: float) -> Stay:
         reach = target.diameter + math.sqrt(target.k) * width
         values = math.sqrt(target.k) * noise.spectral_on(target.dim, min(left, 1.0))
         astray = target.diameter * math.sqrt(left) + values
-    return Stay(path, sensitivity.lipschitz, reach, left, astray)
+    return Stay(unit * path, sensitivity.lipschitz * unit / scale, unit * reach, left, unit * astray)
 
 
 def mean(proved: list[Stay]) -> float:

@@ -51,4 +51,4 @@ def excess(target: Target, noise: Noise) -> float:
 
 def mean_norm(target: Target, noise: Noise) -> float:
     """E‖N‖ ≤ s(√(2d) + √(2/π)) in spectral norm, by Sudakov–Fernique."""
-    return noise.scale * (math.sqrt(2 * target.dim) + math.sqrt(2 / math.pi))
+    return noise.scale * (noise.edge(target.dim) + math.sqrt(2 / math.pi))

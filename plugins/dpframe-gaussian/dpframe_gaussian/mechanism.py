@@ -31,11 +31,16 @@ class SymmetricGaussian(dp.Mechanism):
     nearest integers of real Gaussians; since round(M + z) = M + round(z) entry by entry, the release is post-processing
     of the real-valued mechanism and has the same mu. Scales are rounded up, so mu is never exceeded.
 
+    The moment of complex rows is Hermitian, and so is the noise, with the same density: deviation s on the diagonal,
+    s/√2 for the real and for the imaginary part off it (GUE). The argument is the same in the Euclidean space of
+    Hermitian matrices, where ‖N‖² = Σ N_ii² + 2 Σ_{i<j} (Re N_ij)² + (Im N_ij)².
+
     Args:
         noise: "goe" (default) has off-diagonal variance s²/2, all that the guarantee needs. "triangular" draws
             the upper triangle independently with variance s² (Dwork et al. 2014): the same mu for more noise, since the
             upper triangle moves by up to Δ as well. "paper" is σ(G + Gᵀ) with σ = s (Mangoubi and Vishnoi 2022): "goe"
-            with twice the noise; the loss stated is the one its proof claims, twice the true mu.
+            with twice the noise; the loss stated is the one its proof claims, twice the true mu. Complex rows take the
+            default only.
 
     Guarantee:
         Gaussian loss with mu = level, for either neighboring relation; worst case.
@@ -52,9 +57,11 @@ class SymmetricGaussian(dp.Mechanism):
 
     name = "gaussian"
     unit = "mu"
+    matrix_norm = "frobenius"
     gives = dp.SymmetricMatrix
     numerics = "exact"
     smallest_level = 2.0**-21
+    takes_complex = True
 
     noise_shape: str = attrs.field(default="goe", alias="noise", validator=dp.validators.one_of(*_SHAPES))
 
@@ -64,8 +71,12 @@ class SymmetricGaussian(dp.Mechanism):
     def output_shape(self, rows: dp.Rows) -> dp.Shape:
         return dp.Moment.shape(rows)
 
+    def check(self, rows: dp.Rows) -> None:
+        if rows.complex and self.noise_shape != "goe":
+            raise dp.PlanError(f"noise={self.noise_shape!r} is for real rows; leave it out for complex ones.")
+
     def working_bytes(self, rows: dp.Rows) -> int:
-        return 8 * rows.width**2  # the noisy integers
+        return 8 * math.prod(length or 0 for length in dp.Moment().part_shapes(rows)["moment"])  # the noisy integers
 
     def loss(self, rows: dp.Rows, level: float) -> dp.PrivacyLoss:
         return dp.losses.Gaussian(mu=level)
@@ -73,8 +84,11 @@ class SymmetricGaussian(dp.Mechanism):
     def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
         noisy = data.moment.copy()
         diagonal, off_diagonal = self._lattice_scales(data.rows, level)
-        noisy[np.diag_indices_from(noisy)] += random.gaussian(diagonal, len(noisy))
-        add_symmetric(noisy, partial(random.gaussian, off_diagonal))
+        real = noisy[0] if data.rows.complex else noisy
+        real[np.diag_indices_from(real)] += random.gaussian(diagonal, len(real))
+        add_symmetric(real, partial(random.gaussian, off_diagonal))
+        if data.rows.complex:
+            add_symmetric(noisy[1], partial(random.gaussian, off_diagonal), sign=-1)
         return dp.Moment.value(noisy, data.rows)
 
     def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
@@ -83,9 +97,10 @@ class SymmetricGaussian(dp.Mechanism):
 
     def log_density(self, value: dp.Kind, data: dp.PrivateData, level: float) -> float:
         diagonal, off_diagonal = self._lattice_scales(data.rows, level)
-        noise = value.array / data.rows.step**2 - data.moment
-        on_diagonal = float(np.square(np.diagonal(noise)).sum())
-        above = (float(np.square(noise).sum()) - on_diagonal) / 2
+        moment = dp.hermitian.as_complex(data.moment) if data.rows.complex else data.moment
+        squares = np.square(np.abs(value.array / data.rows.step**2 - moment))
+        on_diagonal = float(np.diagonal(squares).sum())
+        above = (float(squares.sum()) - on_diagonal) / 2
         return -(on_diagonal / diagonal**2 + above / off_diagonal**2) / 2
 
     def noiseless(self, data: dp.PrivateData) -> dp.Kind:
@@ -103,12 +118,13 @@ class SymmetricGaussian(dp.Mechanism):
         return scale * diagonal, scale if off_diagonal == 1.0 else dp.rounding.up(scale * off_diagonal)
 
 
-def add_symmetric(matrix: NDArray[np.int64], draw: Callable[[int], NDArray[np.int64]]) -> None:
+def add_symmetric(matrix: NDArray[np.int64], draw: Callable[[int], NDArray[np.int64]], *, sign: int = 1) -> None:
     """Add noise to the upper triangle and the same noise to the lower triangle; several rows are drawn at a time.
 
     Args:
-        matrix: a symmetric matrix, which is changed.
+        matrix: a symmetric matrix, or an antisymmetric one, which is changed.
         draw: draws so many numbers.
+        sign: of the noise in the lower triangle: −1 for an antisymmetric matrix.
     """
     dim = len(matrix)
     start = 0
@@ -119,7 +135,7 @@ def add_symmetric(matrix: NDArray[np.int64], draw: Callable[[int], NDArray[np.in
         for row, length in zip(range(start, stop), lengths, strict=True):
             noise = entries[place : place + length]
             matrix[row, row + 1 :] += noise
-            matrix[row + 1 :, row] += noise
+            matrix[row + 1 :, row] += sign * noise
             place += length
         start = stop
 

@@ -19,12 +19,16 @@ import attrs
 class Noise:
     """Independent Gaussian noise on the upper triangle of a symmetric matrix, given by its deviations.
 
+    Complex noise, of a Hermitian matrix, has the deviation off the diagonal in the real and in the imaginary part. What
+    is said here of spectral norms and spreads holds for it with d complex coordinates counted as 2d.
+
     >>> Noise(2.0, math.sqrt(2)).isotropic
     True
     """
 
     diagonal: float
     off_diagonal: float
+    complex: bool = False
 
     @property
     def scale(self) -> float:
@@ -36,13 +40,21 @@ class Noise:
         """Whether the law is the same in every orthonormal basis, up to the rounding of scales."""
         return math.isclose(self.diagonal, math.sqrt(2) * self.off_diagonal, rel_tol=1e-12)
 
-    def frobenius(self, dim: int) -> float:
-        """√E‖N‖_F², exactly: s² d(d+1)/2 under the root for isotropic noise.
+    def edge(self, dim: int) -> float:
+        """√(2d), or 2√d if it is complex; times s it is at least E λ_max(N), by Sudakov–Fernique.
 
-        >>> round(Noise(1.0, math.sqrt(0.5)).frobenius(3) ** 2, 12)
-        6.0
+        Complex: E(uᴴNu − vᴴNv)² = 2s²(1 − |uᴴv|²) ≤ 4s²(1 − Re uᴴv), that of √2 s Re gᴴu for 2d real normals g.
         """
-        return math.hypot(math.sqrt(dim) * self.diagonal, math.sqrt(dim * (dim - 1)) * self.off_diagonal)
+        return math.sqrt(2 * dim * (1 + self.complex))
+
+    def frobenius(self, dim: int) -> float:
+        """√E‖N‖_F², exactly: under the root s² d(d+1)/2 for isotropic noise, and s² d² if it is complex.
+
+        >>> [round(Noise(1.0, math.sqrt(0.5), complex=kind).frobenius(3) ** 2, 12) for kind in (False, True)]
+        [6.0, 9.0]
+        """
+        parts = dim * (dim - 1) * (1 + self.complex)
+        return math.hypot(math.sqrt(dim) * self.diagonal, math.sqrt(parts) * self.off_diagonal)
 
     def frobenius_quantile(self, dim: int, beta: float) -> float:
         """A bound that ‖N‖_F exceeds with probability at most β: 1-Lipschitz, its mean at most its root mean square."""
@@ -53,11 +65,11 @@ class Noise:
 
         E‖N‖ ≤ s(√(2d) + √(2/π)) by Sudakov–Fernique, and the variance is at most s² by Poincaré's inequality.
         """
-        return self.scale * math.hypot(math.sqrt(2 * dim) + math.sqrt(2 / math.pi), 1.0)
+        return self.scale * math.hypot(self.edge(dim) + math.sqrt(2 / math.pi), 1.0)
 
     def spectral_quantile(self, dim: int, beta: float) -> float:
         """A bound that ‖N‖ exceeds with probability at most β: β/2 for each end of the spectrum."""
-        return self.scale * (math.sqrt(2 * dim) + math.sqrt(2 * math.log(2 / beta)))
+        return self.scale * (self.edge(dim) + math.sqrt(2 * math.log(2 / beta)))
 
     def spectral_on(self, dim: int, probability: float) -> float:
         """An upper bound on √E[‖N‖²; A] for any event A of at most this probability p.
@@ -67,20 +79,20 @@ class Noise:
         """
         if probability == 0.0:
             return 0.0
-        x, edge = math.sqrt(2 * math.log(2 / probability)), math.sqrt(2 * dim)
+        x, edge = math.sqrt(2 * math.log(2 / probability)), self.edge(dim)
         return self.scale * math.sqrt(probability * ((edge + x) ** 2 + 2 + 2 * edge / x))
 
     def spread(self, dim: int) -> float:
         """An upper bound on √E(λ_max(N) − λ_min(N))²: the mean is at most 2s√(2d), the variance at most 2s²."""
-        return self.scale * math.sqrt(8 * dim + 2)
+        return self.scale * math.sqrt(4 * self.edge(dim) ** 2 + 2)
 
     def spread_quantile(self, dim: int, beta: float) -> float:
         """A bound that λ_max(N) − λ_min(N) exceeds with probability at most β: it is √2-Lipschitz."""
-        return self.scale * 2 * (math.sqrt(2 * dim) + math.sqrt(math.log(1 / beta)))
+        return self.scale * 2 * (self.edge(dim) + math.sqrt(math.log(1 / beta)))
 
     def least_width(self, dim: int) -> float:
         """2√2 s√d: a Brownian motion that ends in N is likely to keep its spread below any width well above this."""
-        return self.scale * 2 * math.sqrt(2 * dim)
+        return self.scale * 2 * self.edge(dim)
 
     def leaves(self, dim: int, width: float) -> float:
         """An upper bound on the probability that the spread of that motion ever exceeds a width above the least.

@@ -23,7 +23,7 @@ class OneGap(dp.BoundOracle):
     name = "one-gap"
 
     def bounds(self, plan: dp.Plan, step: str, scenario: dp.Scenario) -> list[dp.Bound]:
-        question = asked(plan, step, scenario)
+        question = asked(plan, step, scenario, also_complex=True)
         if question is None or question.target is None or not 0 < question.target.k < question.dim:
             return []
         found = list(_of_objective(question, question.target))
@@ -37,7 +37,7 @@ def _of_result(question: Question, target: Target) -> Iterator[dp.Bound]:
     noise, gap, least = question.noise, float(target.gaps[target.k - 1]), kth_gap.least_width(target, question.noise)
     mean, sure = kth_gap.frobenius(target, noise), kth_gap.frobenius_quantile(target, noise, BETA)
     most, most_likely = gap_free.hoffman_wielandt(target, noise), gap_free.largest_quantile(target, noise, BETA)
-    must = f"above {least:.4g} (about s√2(√k + √(d − k)))"
+    must = f"above {least:.4g} (about {'2s' if noise.complex else 's√2'}(√k + √(d − k)))"
     yield proved(
         "k-th gap",
         None if mean is None else min(mean, most),

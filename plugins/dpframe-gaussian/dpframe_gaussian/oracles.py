@@ -65,9 +65,16 @@ class Question:
         return f"{norm}, of {self.difference}" + (f"; {figure}" if figure else "")
 
 
-def asked(plan: dp.Plan, step: str, scenario: dp.Scenario) -> Question | None:
-    """The question about a step; None if it is not about uncentered Gaussian noise, or no spectrum is assumed."""
-    if plan.rows.center or not plan.same_public_rows:
+def asked(plan: dp.Plan, step: str, scenario: dp.Scenario, *, also_complex: bool = False) -> Question | None:
+    """The question about a step; None if it is not about uncentered Gaussian noise, or no spectrum is assumed.
+
+    Args:
+        plan: the plan.
+        step: the step.
+        scenario: the assumed data.
+        also_complex: whether it may be about complex rows, for which most bounds are not derived.
+    """
+    if plan.rows.center or not plan.same_public_rows or (plan.rows.complex and not also_complex):
         return None
     actions: dict[str, Any] = {part.name: part.action for part in plan.steps}
     action = actions[step]
@@ -80,13 +87,13 @@ def asked(plan: dp.Plan, step: str, scenario: dp.Scenario) -> Question | None:
         return None
     rows = plan.rows.bind(scenario.dim)
     scales = actions[source].noise(rows, plan.pricing.levels[source])
-    noise = Noise(scales["diagonal"], scales["off-diagonal"])
+    noise = Noise(scales["diagonal"], scales["off-diagonal"], complex=rows.complex)
     return Question(rows, source, noise, scenario.dim, *target, refuted=_too_long(rows, scenario))
 
 
 def _too_long(rows: dp.Rows, scenario: dp.Scenario) -> tuple[dp.Assumption, ...]:
     """The refuted assumption, if the assumed rows are on average longer than the norm to which they are scaled down."""
-    if scenario.n is None or scenario.eigenvalues is None:
+    if scenario.n is None or scenario.eigenvalues is None or isinstance(rows, dp.Matrix):
         return ()
     square, most = float(scenario.eigenvalues.sum()) / scenario.n, rows.length**2
     if square <= most * (1 + 1e-9):
@@ -117,7 +124,7 @@ class FirstOrder(dp.BoundOracle):
     name = "first-order"
 
     def bounds(self, plan: dp.Plan, step: str, scenario: dp.Scenario) -> list[dp.Bound]:
-        question = asked(plan, step, scenario)
+        question = asked(plan, step, scenario, also_complex=True)
         if question is None:
             return []
         target, noise = question.target, question.noise

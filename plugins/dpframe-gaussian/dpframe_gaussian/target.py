@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import dpframe.plugin as dp
+from dpframe_gaussian.noise import Noise
 
 Floats = NDArray[np.float64]
 
@@ -152,3 +153,18 @@ class Sensitivity:
 
 def _norm(values: Floats) -> float:
     return math.sqrt(float(values @ values))
+
+
+def in_units(target: Target, noise: Noise) -> tuple[Target, Noise, float]:
+    """Everything divided by the scale of the noise, and what bounds are to be multiplied by.
+
+    Powers of eigenvalues in the units of the rows may be beyond what floats hold.
+    """
+    scale = noise.scale
+    values = target.values / scale if target.kept else target.values
+    own = Noise(noise.diagonal / scale, noise.off_diagonal / scale, noise.complex)
+    return (
+        attrs.evolve(target, eigenvalues=target.eigenvalues / scale, values=values),
+        own,
+        scale if target.kept else 1.0,
+    )

@@ -72,3 +72,19 @@ def test_the_share_of_an_unlikely_event() -> None:
         share = squares[: int(probability * DRAWS)].sum() / DRAWS
         assert SHAPES["goe"].spectral_on(5, probability) ** 2 >= share
     assert 0.0 == SHAPES["goe"].spectral_on(5, 0.0)
+
+
+def test_the_norm_along_the_motion_is_larger_than_printed() -> None:
+    """[Re-Analyze Gauss: Lemma 4.3] at T = 1 and d = 100: B(1) = W + Wᵀ is GOE of scale 2, near 2√2√d in norm.
+
+    60 draws are above 2√d + 7 more often than not, for which 0.0078 is printed; fewer than half has a chance of 1e-40.
+    """
+    rng, dim, beyond = np.random.default_rng(43), 100, 7.0
+    draws = rng.standard_normal((60, dim, dim))
+    norms = np.linalg.norm(draws + draws.transpose(0, 2, 1), 2, axis=(1, 2))
+    printed = 2 * math.sqrt(math.pi) * math.exp(-(beyond**2) / 8)
+    assert np.mean(norms > 2 * math.sqrt(dim) + beyond) > 0.5 > 60 * printed
+    noise = Noise(2.0, math.sqrt(2))
+    assert 2 * math.sqrt(2 * dim) == pytest.approx(noise.scale * noise.edge(dim))
+    assert np.mean(norms) < 2 * math.sqrt(2 * dim) + 2 * math.sqrt(2 / math.pi)
+    assert np.mean(norms > noise.spectral_quantile(dim, 1e-9)) == 0.0

@@ -35,6 +35,7 @@ class MatrixLaplace(dp.Mechanism):
 
     name = "matrix-laplace"
     unit = "epsilon"
+    matrix_norm = "trace_norm"
     gives = dp.SymmetricMatrix
     numerics = "exact"
     smallest_level = 2.0**-18  # Δ ≤ 2³⁴ a row, so the scale of the noise is at most 2⁵¹, and the noise fits in int64
@@ -65,7 +66,8 @@ class MatrixLaplace(dp.Mechanism):
 
     def law(self, value: dp.Kind, rows: dp.Rows, level: float, laws: Mapping[str, dp.Law]) -> dp.Law | None:
         """An entry off the diagonal is a sum of D + 1 Laplace variables; along any direction, half as many."""
-        return dp.law_of(value, self.noise(rows, level), shape=(rows.width + 1) / 2)
+        noise, shape = self.noise(rows, level), (rows.width + 1) / 2
+        return dp.law_of(value, noise, shape=shape, semidefinite=rows.semidefinite)
 
     def noiseless(self, data: dp.PrivateData) -> dp.Kind:
         return dp.Moment.value(data.moment, data.rows)

@@ -25,7 +25,8 @@ class LaplaceEigenvalues(dp.Mechanism):
     integers: each is computed with a proved error of at most η and rounded, so the integers before noise differ between
     neighbors by at most Δ + k(2η + 1) in total. Laplace noise of that scale, divided by the level, gives pure
     differential privacy; being a vector of independent Laplace variables, it is dominated by one Laplace variable
-    shifted by the level (docs/explanation/laplace.md has the proof), and is accounted as that.
+    shifted by the level (docs/explanation/laplace.md has the proof), and is accounted as that. The moment of complex
+    rows has the same sensitivity; its eigenvalues are those of a real matrix of integers, each of which that has twice.
 
     Args:
         k: the number of eigenvalues.
@@ -43,9 +44,11 @@ class LaplaceEigenvalues(dp.Mechanism):
 
     name = "laplace-eigenvalues"
     unit = "epsilon"
+    matrix_norm = "trace_norm"
     gives = dp.Spectrum
     numerics = "certified"
     smallest_level = 2.0**-18
+    takes_complex = True
 
     k: int = attrs.field(validator=dp.validators.positive_int)
 
@@ -59,7 +62,7 @@ class LaplaceEigenvalues(dp.Mechanism):
         return (self.k,)
 
     def working_bytes(self, rows: dp.Rows) -> int:
-        return 3 * 8 * rows.known_dim**2  # the moment in floats, its eigenvectors and a residual
+        return 3 * 8 * rows.real_dim**2  # the moment in floats, its eigenvectors and a residual
 
     def check_level(self, rows: dp.Rows, level: float) -> None:
         """Refuse a level whose noise is beyond the exact sampler; every eigenvalue adds its error to the scale."""
@@ -75,7 +78,10 @@ class LaplaceEigenvalues(dp.Mechanism):
         return dp.losses.Laplace(epsilon=level)
 
     def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Spectrum:
-        values = largest_eigenvalues(data.moment, self.k, SOLVER_ERROR)
+        if data.rows.complex:
+            values = largest_eigenvalues(dp.hermitian.doubled(data.moment), 2 * self.k, SOLVER_ERROR)[::2]
+        else:
+            values = largest_eigenvalues(data.moment, self.k, SOLVER_ERROR)
         noise = random.laplace(self._lattice_scale(data.rows, level), self.k).tolist()
         in_units = data.rows.step**2
         return dp.Spectrum.from_noisy([(value + draw) * in_units for value, draw in zip(values, noise, strict=True)])

@@ -80,6 +80,20 @@ def test_counting_takes_over_where_nothing_else_certifies(monkeypatch: pytest.Mo
     assert [3] == calls
 
 
+def test_a_matrix_at_its_limits_does_not_need_counting_which_would_take_hours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long a release takes would depend on the entries of a `dp.Matrix`."""
+
+    def never(matrix: NDArray[Any], k: int) -> list[int]:
+        raise AssertionError("counted")
+
+    monkeypatch.setattr(certified, "bisected", never)
+    matrix = np.full((100, 100), 2**62)
+    matrix[np.diag_indices(100)] -= 2**40  # all eigenvalues but one are −2⁴⁰
+    found = largest_eigenvalues(matrix, 2, SOLVER_ERROR)
+    assert abs(found[0] - (100 * 2**62 - 2**40)) <= SOLVER_ERROR + 0.5
+    assert abs(found[1] + 2**40) <= SOLVER_ERROR + 0.5
+
+
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("contributions", [1, 3])
 @pytest.mark.parametrize("k", [1, 4])
@@ -187,3 +201,43 @@ def test_what_it_cannot_do_is_refused_before_the_charge() -> None:
         plan(0)
     with pytest.raises(dp.PlanError, match="needs a level of at least"):
         plan(1, contributions=1_000_000)
+
+
+# -- complex rows ------------------------------------------------------------------------------------------------------
+
+
+def hermitian_parts(dim: int, seed: int = 0) -> NDArray[np.int64]:
+    values = np.random.default_rng(seed).integers(-60_000, 60_000, (50, 2 * dim))
+    parts: NDArray[np.int64] = dp.hermitian.of_gram(values.T @ values)
+    return parts
+
+
+@pytest.mark.parametrize("scale", [1, 2**40])
+@pytest.mark.parametrize("fails", [False, True])
+def test_eigenvalues_of_hermitian_matrices_are_released(
+    scale: int, fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a level so large that the noise is far below them; also if the float solver fails."""
+    if fails:
+
+        def nothing(matrix: Any) -> Any:
+            raise np.linalg.LinAlgError("did not converge")
+
+        monkeypatch.setattr(np.linalg, "eigh", nothing)
+    parts = hermitian_parts(4) * 64 * (scale if scale == 1 else np.array(scale, dtype=object))
+    rows = dp.Rows(norm=1.0, neighbors="replace", dim=4, complex=True)
+    data = dp.PrivateData(rows, statistics={dp.Moment(): {"moment": parts}})
+    released = LaplaceEigenvalues(k=3).release(data, 2.0**14, seeded(1)).array / rows.step**2
+    with mp.workdps(60):
+        whole = mp.matrix(parts[0].tolist()) + mp.mpc(0, 1) * mp.matrix(parts[1].tolist())
+        exact = sorted((float(value) for value in mp.eighe(whole, eigvals_only=True)), reverse=True)[:3]
+    assert np.abs(released - exact).max() < 2.0**25 + 1e-12 * exact[0]
+    assert exact[1] < 0.99 * exact[0]
+
+
+def test_each_eigenvalue_of_a_complex_matrix_counts_once() -> None:
+    parts = np.stack([np.diag([5 * 2**40, 3 * 2**40, 2**40]), np.zeros((3, 3), dtype=np.int64)])
+    rows = dp.Rows(norm=1.0, neighbors="add-remove", dim=3, complex=True)
+    data = dp.PrivateData(rows, statistics={dp.Moment(): {"moment": parts}})
+    released = LaplaceEigenvalues(k=3).release(data, 2.0**14, seeded(1)).array / rows.step**2
+    assert [5, 3, 1] == (released / 2**40).round(3).tolist()

@@ -94,6 +94,11 @@ def _guarantee(plan: dp.Plan, *, charged: bool) -> tuple[float, float]:
     """
     if plan.modeled:
         raise dp.PlanError("this plan rests on a model of the data; an OpenDP measurement holds for every data set.")
+    if isinstance(plan.rows, dp.Matrix):
+        raise dp.PlanError(
+            "this plan is about a matrix that was computed elsewhere, but OpenDP's distances between data sets count "
+            "rows. Compose its cost by plan.dp_events(), or keep a dpframe ledger."
+        )
     if plan.rows.person is not None:
         raise dp.PlanError(
             "this plan limits rows by person=, but OpenDP's distances between data sets count rows, not people. Pass "

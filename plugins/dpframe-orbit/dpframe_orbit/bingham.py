@@ -51,6 +51,7 @@ class Bingham(dp.Mechanism):
 
     name = "bingham"
     unit = "epsilon"
+    matrix_norm = "trace_norm"
     gives = dp.Subspace
     numerics = "exact"
     smallest_level = 2.0**-40  # the draw is uniform long before, and all figures are finite

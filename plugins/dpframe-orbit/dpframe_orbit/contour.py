@@ -23,10 +23,10 @@ from typing import Any
 
 import attrs
 import numpy as np
-from flint import acb, arb, ctx
+from flint import acb, acb_mat, arb, ctx
 from numpy.typing import NDArray
 
-from dpframe_orbit.balls import ZERO, Undecided
+from dpframe_orbit.balls import Undecided
 
 Floats = NDArray[np.float64]
 OUTER, INNER, MIDDLE = math.pi / 4, 0.05, math.pi / 4 - 0.36  # the angles α + v₊, α − v₋ and α
@@ -45,6 +45,22 @@ class Line:
     inverse: float
 
 
+class Exponentials:
+    """e^{ts} at the points of a rule, for the t that was asked for last."""
+
+    def __init__(self, points: list[Any]) -> None:
+        self.points = points
+        self._point: Any = None
+        self._row: Any = None
+
+    def at(self, point: Any) -> Any:
+        """A row of them."""
+        if self._point is None or self._point != point:
+            row = [(place * point).exp() for place in self.points]
+            self._point, self._row = point, acb_mat(1, len(row), row)
+        return self._row
+
+
 @attrs.frozen(eq=False)
 class Contour:
     """A trapezoidal rule for one set of nodes, for t from ``first`` to ``last``."""
@@ -53,9 +69,9 @@ class Contour:
     last: float
     step: float
     scale: float
-    center: Any
-    points: list[Any]
-    weights: list[Any]
+    center: float
+    exponentials: Exponentials
+    weights: Any
     end: float
     outer: Line
     inner: Line
@@ -76,8 +92,7 @@ class Contour:
         bits = (precision + 24) * math.log(2.0)
         step = 2.0 * math.pi * min(OUTER - MIDDLE, MIDDLE - INNER) / bits
         far = np.arange(0.0, FARTHEST, STEP)
-        lines = {angle: _line(b, center, scale, angle, far) for angle in (OUTER, INNER, MIDDLE)}
-        middle = lines[MIDDLE]
+        middle = _line(b, center, scale, MIDDLE, far)
         falls = first * middle.real - middle.logs + np.log(np.cosh(far))
         enough = np.nonzero(falls < falls[0] - bits - 4.0)[0]
         if not len(enough):
@@ -90,14 +105,25 @@ class Contour:
             last=point + min(0.5 * point, spread),
             step=step,
             scale=scale,
-            center=arb(center),
-            points=points,
-            weights=weights,
+            center=center,
+            exponentials=Exponentials(points),
+            weights=acb_mat(len(weights), 1, weights),
             end=count * step,
-            outer=lines[OUTER],
-            inner=lines[INNER],
+            outer=_line(b, center, scale, OUTER, far),
+            inner=_line(b, center, scale, INNER, far),
             middle=middle,
         )
+
+    def without(self, dropped: list[Any], floats: list[float], precision: int) -> Contour:
+        """The same rule for fewer nodes: those that are dropped, and all that are left."""
+        with ctx.workprec(precision + 30):
+            weights = [
+                weight * _product([place - node for node in dropped])
+                for place, weight in zip(self.exponentials.points, self.weights.entries(), strict=True)
+            ]
+        b, far = np.array(floats), np.arange(0.0, FARTHEST, STEP)
+        outer, inner, middle = (_line(b, self.center, self.scale, angle, far) for angle in (OUTER, INNER, MIDDLE))
+        return attrs.evolve(self, weights=acb_mat(len(weights), 1, weights), outer=outer, inner=inner, middle=middle)
 
     def covers(self, point: float) -> bool:
         """Whether the rule was made for points like this one."""
@@ -105,18 +131,15 @@ class Contour:
 
     def at(self, point: Any) -> Any:
         """E_T at an exact point."""
-        total = ZERO
-        for place, weight in zip(self.points[1:], self.weights[1:], strict=True):
-            total = total + ((place * point).exp() * weight).real
-        total = 2 * total + ((self.points[0] * point).exp() * self.weights[0]).real
-        value = total * arb(self.step) / (2 * arb.pi())
+        total = (self.exponentials.at(point) * self.weights)[0, 0].real
+        value = total * arb(self.step) / arb.pi()
         logs = [
             self._log_mass(self.outer, float(point)) - _log_expm1(2 * math.pi * (OUTER - MIDDLE) / self.step),
             self._log_mass(self.inner, float(point)) - _log_expm1(2 * math.pi * (MIDDLE - INNER) / self.step),
             self._log_tail(float(point)),
         ]
         bound = max(logs) + math.log(3.0) - math.log(2 * math.pi) + ROUNDING
-        return value + arb(0, 1) * (arb(bound) + self.center * point).exp()
+        return value + arb(0, 1) * (arb(bound) + arb(self.center) * point).exp()
 
     def _log_mass(self, line: Line, point: float) -> float:
         """The logarithm of a bound on the integral of the modulus along a line, relative to e^{tB}."""
@@ -177,7 +200,10 @@ def _line(b: Floats, center: float, scale: float, angle: float, u: Floats) -> Li
 
 
 def _rule(nodes: list[Any], center: Any, scale: Any, step: Any, count: int) -> tuple[list[Any], list[Any]]:
-    """The points s(u) and the weights s'(u)/∏(s(u) − b_i) at u = 0, h, …, count·h."""
+    """The points s(u) and the weights s'(u)/∏(s(u) − b_i) at u = 0, h, …, count·h, the first of them halved.
+
+    The rule for all u from −count·h on is twice the real part of the sum, as s(−u) is the conjugate of s(u).
+    """
     sine, cosine = arb(MIDDLE).sin(), arb(MIDDLE).cos()
     points, weights = [], []
     for q in range(count + 1):
@@ -186,6 +212,7 @@ def _rule(nodes: list[Any], center: Any, scale: Any, step: Any, count: int) -> t
         place = acb(center - scale * sine * high, scale * cosine * low)
         points.append(place)
         weights.append(acb(scale * cosine * high, scale * sine * low) / _product([place - node for node in nodes]))
+    weights[0] = weights[0] / 2
     return points, weights
 
 

@@ -9,6 +9,9 @@ length n is at most γ_n = nu/(1 − nu) times the product of the norms, in any 
 every row of B̃ is within e = o + (1 + o)(ε_Y + (u + γ_{d+2})·‖Ỹ‖_F) of that of B, where ε_Y is the error of Y, and an
 entry of H within e(‖B̃_i‖ + ‖B̃_j‖) + 3e² + γ_{2k+2}‖B̃_i‖‖B̃_j‖. An integer is decided if no other one is that near.
 
+*Complex V*, of complex rows, and Y are doubled to real matrices (`dpframe.hermitian`): the first d rows of the product
+are the real and imaginary parts of B, and all of the above holds with 2d for d and √2‖Ỹ‖_F for ‖Ỹ‖_F.
+
 *In balls.* The entries that are left, few on the usual grid, are computed from Q = V(I + G)^{−1/2}, G = VᵀV − I, by the
 binomial series, which leaves out less than o^m after m terms. An entry that is not decided then either is
 `Undecided`: the whole draw is repeated at a higher precision, on the same bits. Over U, this has a probability of at
@@ -23,6 +26,7 @@ import numpy as np
 from flint import arb, arb_mat, ctx
 from numpy.typing import NDArray
 
+import dpframe.plugin as dp
 from dpframe_orbit.balls import ZERO, Undecided, around_zero, power_of_two
 from dpframe_orbit.frame import Frame
 from dpframe_orbit.lazy import LazyUniforms
@@ -31,6 +35,7 @@ Floats = NDArray[np.float64]
 UNIT = 2.0**-53
 ENLARGED = 1.0 + 1e-6  # covers the rounding of a few norms
 FINEST = 40  # bits of a grid on which floats decide anything
+MANY_BITS = 1 << 20  # more than any ball has
 LARGEST = 2.0**-30  # the largest o with which anything is proved
 
 
@@ -39,7 +44,7 @@ class GridDraw:
 
     Args:
         frame: Y, in the basis.
-        basis: V, the eigenvectors in columns, in the order of the rows of Y.
+        basis: V, the eigenvectors in columns, in the order of the rows of Y; real or complex.
         overlap: o.
         bits: b.
         offsets: U for the pairs i ≤ j of the real part in the order of ``np.triu_indices``, then for the pairs i < j of
@@ -48,20 +53,18 @@ class GridDraw:
     """
 
     def __init__(
-        self, frame: Frame, basis: Floats, overlap: float, bits: int, offsets: LazyUniforms, *, flipped: bool
+        self, frame: Frame, basis: NDArray[Any], overlap: float, bits: int, offsets: LazyUniforms, *, flipped: bool
     ) -> None:
         if not overlap < LARGEST:
             raise ValueError("the basis is not orthonormal enough")
-        self.frame, self.basis, self.overlap, self.bits, self.offsets = frame, basis, overlap, bits, offsets
+        self.frame, self.overlap, self.bits, self.offsets = frame, overlap, bits, offsets
         self.sign = -1 if flipped else 1
         self.dim, self.rank = len(basis), len(frame.real[0])
-        Y = np.array(
-            [[float(x) for x in (*re, *im)] for re, im in zip(frame.real, frame.imaginary, strict=True)],
-            dtype=np.float64,
-        )
+        self.basis: Floats = dp.hermitian.doubled(basis) if np.iscomplexobj(basis) else basis
+        Y = np.array([[float(x) for x in row] for row in self._frame_rows()], dtype=np.float64)
         length = float(np.linalg.norm(Y)) * ENLARGED
-        self._rows: Floats = basis @ Y
-        rounding = _gamma(self.dim + 2)
+        self._rows: Floats = self.basis[: self.dim] @ Y
+        rounding = _gamma(len(self.basis) + 2)
         self._row_error = (overlap + (1.0 + overlap) * (frame.error + (UNIT + rounding) * length)) * ENLARGED
         self._exact: dict[int, list[Any]] = {}
 
@@ -99,11 +102,21 @@ class GridDraw:
         matrix[i, j] = numbers
         return matrix
 
+    def _frame_rows(self) -> list[list[Any]]:
+        """The rows of Y: real parts and imaginary parts; of the doubled Y where the basis is doubled."""
+        parts = list(zip(self.frame.real, self.frame.imaginary, strict=True))
+        rows = [[*re, *im] for re, im in parts]
+        if len(self.basis) > self.dim:
+            with ctx.workprec(MANY_BITS):  # −x is rounded to the precision; and `neg` of python-flint 0.7 gives x
+                rows += [[*(-x for x in im), *re] for re, im in parts]
+        return rows
+
     def _compute_rows(self, rows: list[int], precision: int) -> None:
         """Rows of B in balls, up to the error of the frame."""
-        V = arb_mat(self.dim, self.dim, [arb(x) for x in self.basis.ravel().tolist()])
+        size = len(self.basis)
+        V = arb_mat(size, size, [arb(x) for x in self.basis.ravel().tolist()])
         transposed = V.transpose()
-        term = arb_mat(len(rows), self.dim, [arb(x) for row in rows for x in self.basis[row].tolist()])
+        term = arb_mat(len(rows), size, [arb(x) for row in rows for x in self.basis[row].tolist()])
         total, coefficient, order, left = term, arb(1), 0, 1.0
         while left > 2.0**-precision:
             order += 1
@@ -111,11 +124,7 @@ class GridDraw:
             coefficient = -coefficient * (2 * order - 1) / (2 * order)
             total = total + term * coefficient
             left *= self.overlap
-        Y = arb_mat(
-            self.dim,
-            2 * self.rank,
-            [x for re, im in zip(self.frame.real, self.frame.imaginary, strict=True) for x in (*re, *im)],
-        )
+        Y = arb_mat(size, 2 * self.rank, [x for row in self._frame_rows() for x in row])
         found = total * Y
         error = around_zero((2.0 * left * self.overlap + self.frame.error) * (1.0 + self.overlap) * ENLARGED)
         for n, row in enumerate(rows):

@@ -115,7 +115,7 @@ def draw_rows(
         report: called with the number of rows done, and of all.
     """
     dim, rank, first = target.dim, target.rank, precision or target.precision(accuracy)
-    nodes = [rational(node) for node in target.nodes]
+    nodes = [rational(node + 1) for node in target.nodes]  # + 1 so that equal nodes are no easier than others
     tables: dict[int, Exponentials] = {}
     with ctx.workprec(max(first, 256)):
         row = [End(arb(rational(value))) for value in target.spectrum]
@@ -160,7 +160,7 @@ def _pad(functions: Exponentials, looks: int, precision: int) -> None:
 
 def draw_integers(
     target: Target,
-    basis: Floats,
+    basis: NDArray[Any],
     overlap: float,
     bits: int,
     random: dp.Random,
@@ -175,8 +175,8 @@ def draw_integers(
 
     Args:
         target: the law of H, in the basis.
-        basis: V; H is turned by its orthogonal factor.
-        overlap: a bound on ‖VᵀV − I‖.
+        basis: V, real or complex; H is turned by its unitary factor.
+        overlap: a bound on ‖VᴴV − I‖.
         bits: of the grid.
         random: its children "pattern", "phases" and "grid" are used, at places that depend on d and k alone.
         real: whether the imaginary part is left out.

@@ -14,6 +14,7 @@ padded to a public number.
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import Any
 
 import attrs
@@ -97,11 +98,25 @@ class Entry:
                 share = distance if sign > 0.0 else 1.0 - distance
                 break
         if share is None:
-            free = max(1, self.law.functions.dim - self.law.step.node - 1)
-            share = 0.5 if self.law.at_ends[self.index + 1] is not None else max(uniform ** (1.0 / free), 0.02)
-            share = min(max(share, 0.01), 0.99)
+            share = self._usual(uniform)
         point = (self.high - width * (1.0 - share)).mid()
         return point if self.low < point < self.high else ((self.low + self.high) / 2).mid()
+
+    def _usual(self, uniform: float) -> float:
+        """A point as a share of the interval, where its ends tell nothing."""
+        law, high, functions = self.law, float(self.high), self.law.functions
+        rate, nodes = functions.floats[law.step.node], functions.floats[max(law.step.node + 1, functions.spikes) :]
+        if law.at_ends[self.index + 1] is not None:
+            return 0.5
+        share: float = max(uniform ** (1.0 / max(1, len(nodes))), 0.02)
+        # Without an upper end, and other entries, it would be a sum of exponential variables.
+        means = [1.0 / (rate - node) for node in nodes if rate - node > 0.01 / high]
+        if len(means) == len(nodes):
+            mean = sum(means)
+            spread = sum(x * x for x in means) / (9.0 * mean * mean)  # Wilson and Hilferty's law of a gamma variable
+            normal = NormalDist().inv_cdf(min(max(uniform, 1e-6), 1.0 - 1e-6))
+            share = min(share, mean * max(1.0 - spread + normal * math.sqrt(spread), 0.1) ** 3 / high)
+        return min(max(share, 1e-9), 0.99)
 
 
 def step_to(look: Look, target: Any, width: Any) -> tuple[Any, float] | None:

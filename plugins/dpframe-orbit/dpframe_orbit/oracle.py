@@ -25,8 +25,8 @@ class UnitaryOrbits(dp.BoundOracle):
 
     To first order the entry of H between eigenvectors i and j of M is a complex normal variable with mean square
     (λ_i − λ_j)/(κ(γ_i − γ_j)). So the score falls short by 1/κ for each pair, and the projector on the k leading
-    eigenvectors of Re H is off by Σ_{i≤k<j} 1/(κ(λ_i − λ_j)(γ_i − γ_j)) in mean square. k directions that are drawn
-    one at a time have κ/k each, and so √k times the error.
+    eigenvectors of Re H is off by Σ_{i≤k<j} 1/(κ(λ_i − λ_j)(γ_i − γ_j)) in mean square, and that of H by twice
+    as much. k directions that are drawn one at a time have κ/k each, and so √k times the error.
     """
 
     name = "unitary-orbits"
@@ -72,6 +72,8 @@ def _of_orbit(plan: dp.Plan, step: str, gammas: Floats) -> Iterator[dp.Bound]:
         citation=f"{PAPER}, Lemmas 6.3 and 6.4, solved for τ",
         confidence=1 - BETA,
     )
+    if isinstance(plan.rows, dp.Matrix):
+        return  # what follows is proved for sums over rows
     unit = plan.rows.length**2
     rank = int(np.count_nonzero(spectrum))
     epsilon = plan.pricing.levels[step]
@@ -81,7 +83,10 @@ def _of_orbit(plan: dp.Plan, step: str, gammas: Floats) -> Iterator[dp.Bound]:
         yield _low_rank(plan, action, gammas, kappa * float(spectrum[0] - spectrum[-1]))
         epsilon += plan.pricing.levels[action.spectrum.name]
         yield _rate("upper rate, Theorem 2.3", theory.rank_k_rate(gammas / unit, rank, epsilon), unit, "Theorem 2.3")
-    yield _rate("lower rate", theory.lower_rate(gammas / unit, rank, epsilon), unit, "Corollaries 2.5 and 2.6")
+    reach = theory.lower_reach(gammas)
+    small = dp.Assumption(text=f"ε is at most {reach:.3g}, up to a constant", holds=epsilon <= reach)
+    lower = theory.lower_rate(gammas / unit, rank, epsilon)
+    yield _rate("lower rate", lower, unit, "Corollaries 2.5 and 2.6", small)
 
 
 def _low_rank(plan: dp.Plan, action: Orbit, gammas: Floats, strength: float) -> dp.Bound:
@@ -104,13 +109,14 @@ def _low_rank(plan: dp.Plan, action: Orbit, gammas: Floats, strength: float) -> 
     )
 
 
-def _rate(name: str, squared: float, unit: float, theorem: str) -> dp.Bound:
+def _rate(name: str, squared: float, unit: float, theorem: str, *assumptions: dp.Assumption) -> dp.Bound:
     return dp.Bound(
         name=name,
         value=math.sqrt(squared) * unit,
         norm="Frobenius, of M − H",
         kind="rate",
         explicit=False,
+        assumptions=assumptions,
         citation=f"{PAPER}, {theorem}; constant set to 1, logarithms left out",
     )
 
@@ -125,14 +131,16 @@ def _directions(plan: dp.Plan, step: str, gammas: Floats) -> dp.Bound:
 
 
 def _components(plan: dp.Plan, of: str, k: int, gammas: Floats) -> Iterator[dp.Bound]:
-    if isinstance(_action(plan, of), Orbit):
+    action = _action(plan, of)
+    if isinstance(action, Orbit):
         spectrum = _spectrum(plan, of, gammas)
         if spectrum is not None and spectrum[0] > spectrum[-1]:
-            yield _projector(spectrum, gammas, k, _kappa(plan, of, spectrum))
+            real = action.output(plan.rows) is dp.SymmetricMatrix
+            yield _projector(spectrum, gammas, k, _kappa(plan, of, spectrum) / (1 if real else 2))
 
 
 def _projector(spectrum: Floats, gammas: Floats, k: int, kappa: float) -> dp.Bound:
-    """The forecast for the projector on the k leading eigenvectors."""
+    """The forecast for the projector on the k leading eigenvectors of a real draw."""
     with np.errstate(divide="ignore", invalid="ignore"):
         gaps = (spectrum[:k, None] - spectrum[None, k:]) * (gammas[:k, None] - gammas[None, k:])
         squared = float(np.sum(1.0 / (kappa * gaps)))

@@ -52,7 +52,7 @@ class Orbit(dp.Mechanism):
         spectrum: Λ, the eigenvalues of the result from the largest: a public list, or the result of an earlier step.
             Ones give a projector; missing values are zero.
         real: release the real part of H, which is post-processing and suits real data; False releases
-            the Hermitian draw itself, whose spectrum is Λ.
+            the Hermitian draw itself, whose spectrum is Λ. Of complex rows, that is released in any case.
         as_printed: κ = level/(4λ_1) as in the paper, whose sampler is approximate. With the exact one the true loss is
             at most half the stated one when a row is replaced, and a quarter when it is added or removed.
         bits: the grid has a spacing of 2^−bits times λ_1 − λ_d.
@@ -72,10 +72,12 @@ class Orbit(dp.Mechanism):
 
     name = "orbit"
     unit = "epsilon"
+    matrix_norm = "trace_norm"
     gives = dp.SymmetricMatrix
     numerics = "exact"
     smallest_level = 2.0**-40  # the draw is uniform long before, and all figures are finite
     draws_depend_on_data = True
+    takes_complex = True
     law_unknown = (
         "how far the eigenvectors are off depends on the eigenvalues of the moment. For a real draw it is known if an "
         "earlier step released the spectrum, as in 'orbit-low-rank'."
@@ -87,7 +89,7 @@ class Orbit(dp.Mechanism):
     bits: int = attrs.field(default=16, validator=check_bits)
 
     def output(self, rows: dp.Rows) -> type[dp.Kind]:
-        return dp.SymmetricMatrix if self.real else dp.HermitianMatrix
+        return dp.SymmetricMatrix if self._gives_real(rows) else dp.HermitianMatrix
 
     def output_shape(self, rows: dp.Rows) -> dp.Shape:
         return dp.Moment.shape(rows)
@@ -111,12 +113,18 @@ class Orbit(dp.Mechanism):
         width, smallest = float(values[0] - values[-1]), float(values[-1])
         if width == 0.0:
             return self._value(np.zeros((dim, dim)), smallest, width, data.rows)
-        gamma, basis, overlap = _eigensystem(data.moment)
+        gamma, basis, overlap = _eigensystem(data.moment, solver_error(data.rows))
         strength = Fraction(self._strength(data.rows, level))
         scaled = np.rint((values - smallest) / width / FINEST) * FINEST
         target = Target.of([strength * Fraction(value) for value in gamma[::-1].tolist()], scaled)
         real, imaginary = draw_integers(
-            target, basis[:, ::-1], overlap, self.bits, random, real=self.real, report=data.progress
+            target,
+            basis[:, ::-1],
+            overlap,
+            self.bits,
+            random,
+            real=self._gives_real(data.rows),
+            report=data.progress,
         )
         unit = 2.0**-self.bits
         drawn = real * unit if imaginary is None else real * unit + 1j * (imaginary * unit)
@@ -125,10 +133,9 @@ class Orbit(dp.Mechanism):
     def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
         """How far the score ⟨M, H⟩ falls below its maximum, per two real dimensions of the orbit, to first order."""
         if not isinstance(self.spectrum, dp.Spectrum):
-            one_row = dp.sensitivity.score(attrs.evolve(rows, neighbors="add-remove"))
             if self.as_printed:
-                return {"score, per λ₁": 4 * rows.step**2 * one_row / level}
-            return {"score, per λ₁ − λ_d": rows.step**2 * dp.sensitivity.score(rows) / level}
+                return {"score, per λ₁": rows.step**2 * _printed_spread(rows) / level}
+            return {"score, per λ₁ − λ_d": rows.step**2 * _spread(rows) / level}
         values = self._eigenvalues(rows.known_dim)
         width = float(values[0] - values[-1])
         return {"score": width * rows.step**2 / self._strength(rows, level)} if width > 0.0 else {}
@@ -141,7 +148,7 @@ class Orbit(dp.Mechanism):
         """
         values = self._eigenvalues(rows.known_dim)
         width = float(values[0] - values[-1])
-        if "spectrum" not in laws or not self.real or width == 0.0:
+        if "spectrum" not in laws or not self._gives_real(rows) or width == 0.0:
             return None
         k, (_, vectors) = len(self.spectrum.array), np.linalg.eigh(value.array)
         own = np.maximum(values, self.spectrum.array[-1])
@@ -153,14 +160,19 @@ class Orbit(dp.Mechanism):
     def log_density(self, value: dp.Kind, data: dp.PrivateData, level: float) -> float:
         values = self._eigenvalues(data.rows.known_dim)
         width = float(values[0] - values[-1])
-        score = float(np.sum(data.moment.astype(np.float64) * value.array.real))
+        moment = data.moment.astype(np.float64)
+        if data.rows.complex:  # ⟨M, H⟩ is real
+            score = float(np.sum(moment[0] * value.array.real + moment[1] * value.array.imag))
+        else:
+            score = float(np.sum(moment * value.array.real))
         return self._strength(data.rows, level) * score / width if width > 0.0 else 0.0
 
     def noiseless(self, data: dp.PrivateData) -> dp.Kind:
         values = self._eigenvalues(data.rows.known_dim)
-        vectors = np.linalg.eigh(data.moment.astype(np.float64))[1][:, ::-1]
-        exact = (vectors * values) @ vectors.T
-        return self._value((exact + exact.T) / 2, 0.0, 1.0, data.rows)
+        moment = data.moment.astype(np.float64)
+        vectors = np.linalg.eigh(dp.hermitian.as_complex(moment) if data.rows.complex else moment)[1][:, ::-1]
+        exact = (vectors * values) @ vectors.conj().T
+        return self._value((exact + exact.conj().T) / 2, 0.0, 1.0, data.rows)
 
     @classmethod
     def recipe(cls, task: str, **public: Any) -> list[dp.Step] | None:
@@ -190,25 +202,55 @@ class Orbit(dp.Mechanism):
     def _strength(self, rows: dp.Rows, level: float) -> float:
         """κ·(λ_1 − λ_d) in lattice units; the spectrum must be a value."""
         if not self.as_printed:
-            return level / (dp.sensitivity.score(rows) + 2 * SOLVER_ERROR)
+            return level / _spread(rows)
         values = self._eigenvalues(rows.known_dim)
-        one_row = dp.sensitivity.score(attrs.evolve(rows, neighbors="add-remove"))
-        return level / (4 * one_row) * float(1.0 - values[-1] / max(values[0], SMALLEST))
+        return level / _printed_spread(rows) * float(1.0 - values[-1] / max(values[0], SMALLEST))
 
     def _value(self, drawn: Any, smallest: float, width: float, rows: dp.Rows) -> dp.Kind:
-        kind = dp.SymmetricMatrix if self.real else dp.HermitianMatrix
         matrix = smallest * np.eye(len(drawn)) + width * drawn
-        return kind(matrix if self.real else matrix.astype(np.complex128), axes=rows.axes)
+        if self._gives_real(rows):
+            return dp.SymmetricMatrix(matrix, axes=rows.axes)
+        return dp.HermitianMatrix(matrix.astype(np.complex128), axes=rows.axes)
+
+    def _gives_real(self, rows: dp.Rows) -> bool:
+        return self.real and not rows.complex
 
 
-def _eigensystem(moment: Any) -> tuple[Floats, Floats, float]:
-    """Γ from the smallest, V and o ≥ ‖VᵀV − I‖, with ‖M − QΓQᵀ‖ within half of SOLVER_ERROR/√d for V's orthogonal Q.
+def solver_error(rows: dp.Rows) -> int:
+    """The spread of the error of scores that is allowed, and paid for, in lattice units.
 
-    The scores of two matrices of the orbit then move apart by at most √d·‖M − QΓQᵀ‖. The other half is for the rounding
+    A matrix that was computed elsewhere may have entries of up to 2⁶² in any pattern, and a norm of d times that: the
+    error of a solver in floats is then above what is allowed for rows. At that limit its bound, as a spread, was
+    measured to be at most 2^16.1·d^1.5, up to d = 300.
+    """
+    if not isinstance(rows, dp.Matrix):
+        return SOLVER_ERROR
+    return max(SOLVER_ERROR, (math.isqrt(rows.known_dim**3) + 1) << 17 + rows.complex)
+
+
+def _spread(rows: dp.Rows) -> int:
+    """How far one person moves the scores apart, with the error of the solver."""
+    return dp.sensitivity.score(rows) + 2 * solver_error(rows)
+
+
+def _printed_spread(rows: dp.Rows) -> int:
+    """Four times the score of one row, which the paper pays for.
+
+    It is more than the spread, except of a matrix of some hundred coordinates, for the error of its solver.
+    """
+    one_row = dp.sensitivity.score(attrs.evolve(rows, neighbors="add-remove"))
+    return max(4 * one_row, _spread(rows))
+
+
+def _eigensystem(moment: Any, error: float = SOLVER_ERROR) -> tuple[Floats, NDArray[Any], float]:
+    """Γ from the smallest, V and o ≥ ‖VᴴV − I‖, with ‖M − QΓQᴴ‖ within half of error/√d for V's factor Q.
+
+    The scores of two matrices of the orbit then move apart by at most √d·‖M − QΓQᴴ‖. The other half is for the rounding
     of κ.
     """
-    allowed = SOLVER_ERROR / 2 / math.sqrt(len(moment))
-    values, vectors, found = dp.eigensolver.certified_eigensystem(moment, allowed)
+    allowed = error / 2 / math.sqrt(moment.shape[-1])
+    solve = dp.eigensolver.hermitian_eigensystem if moment.ndim == 3 else dp.eigensolver.certified_eigensystem
+    values, vectors, found = solve(moment, allowed)
     if not found.of_matrix <= allowed:
         raise dp.SamplingError("the error of the eigenvalue solver is above what the noise covers. The charge stands.")
     return values, vectors, found.overlap

@@ -87,14 +87,18 @@ def squared_distance(spectrum: ArrayLike, score: float) -> float:
     return 2 * (float(values @ values) - score)
 
 
-def exchanges(squared: float, dim: int) -> float:
-    """How many rows of length at most 1 need to be added or removed to lead from M to M′: at most ‖M − M′‖² + d.
+def exchanges(squared: float, rank: int) -> float:
+    """How many rows of length at most 1 need to be added or removed to lead from M to M′: at most ‖M − M′‖² + rank.
 
-    An eigenvalue ν of M′ − M takes ⌈|ν|⌉ ≤ ν² + 1 rows. Those added come first and those removed last, so that every
-    matrix on the way is a moment; the mechanism depends on the moment only. [Unitary orbits: Lemma 9.2] replaces rows
-    two by two, where a matrix on the way need not be positive.
+    An eigenvalue ν ≠ 0 of M′ − M takes ⌈|ν|⌉ ≤ ν² + 1 rows. Those added come first and those removed last, so that all
+    matrices on the way are moments; the mechanism depends on the moment only. [Unitary orbits: Lemma 9.2] replaces rows
+    two by two, where a matrix on the way need not be positive, and counts d for the rank.
+
+    Args:
+        squared: ‖M − M′‖² in Frobenius norm.
+        rank: of M − M′, at most 2k for matrices of rank k.
     """
-    return squared + dim
+    return squared + rank
 
 
 def packing_lower(log_count: float, changes: float, distance: float, epsilon: float) -> float:

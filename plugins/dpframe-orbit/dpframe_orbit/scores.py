@@ -36,6 +36,7 @@ class LaplaceScores(dp.Mechanism):
 
     name = "laplace-scores"
     unit = "epsilon"
+    matrix_norm = "trace_norm"
     gives = dp.Vector
     numerics = "exact"
     smallest_level = 2.0**-18

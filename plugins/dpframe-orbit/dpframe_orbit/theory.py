@@ -19,6 +19,12 @@ def _values(values: ArrayLike) -> Floats:
     return np.asarray(values, dtype=np.float64)
 
 
+def _padded(spectrum: ArrayLike, gammas: ArrayLike) -> Floats:
+    """The spectrum, with zeros up to the dimension of M."""
+    values = _values(spectrum)
+    return np.pad(values, (0, len(_values(gammas)) - len(values)))
+
+
 def dimension(spectrum: ArrayLike) -> int:
     """The real dimension of the orbit: two for each pair of unequal eigenvalues.
 
@@ -51,12 +57,12 @@ def explicit_shortfall(gammas: ArrayLike, spectrum: ArrayLike, kappa: float, bet
     P(shortfall > τ) ≤ N(τ/2Γ)·e^{−κτ/2} with Γ = tr M and N the covering number: matrices within τ/2Γ of the best one
     fall short by at most τ/2, and have at least the share 1/N of the orbit [Unitary orbits: Theorem 5.4, Lemma 6.4].
     """
-    trace = float(_values(gammas).sum())
-    if trace == 0.0 or not np.any(spectrum):
+    trace, values = float(_values(gammas).sum()), _padded(spectrum, gammas)
+    if trace == 0.0 or not values.any():
         return 0.0
 
     def excess(tau: float) -> float:
-        return log_covering(spectrum, tau / (2 * trace)) - kappa * tau / 2 - math.log(beta)
+        return log_covering(values, tau / (2 * trace)) - kappa * tau / 2 - math.log(beta)
 
     high = 1.0 / kappa
     while excess(high) > 0.0:  # decreases in tau
@@ -74,7 +80,7 @@ def closed_shortfall(gammas: ArrayLike, spectrum: ArrayLike, kappa: float, beta:
     For τ ≥ λ₁ the covering number is at most (1 + 16Γ)^{2dk}. The lemma prints O((λ₁/ε)(dk ln Γ + ln(1/β))) for
     κ = ε/(4λ₁).
     """
-    values, trace = _values(spectrum), float(_values(gammas).sum())
+    values, trace = _padded(spectrum, gammas), float(_values(gammas).sum())
     rank = int(np.count_nonzero(values))
     covering = 2 * len(values) * rank * math.log1p(16 * trace)
     return max(float(values[0]), 2 / kappa * (covering - math.log(beta)))
@@ -119,14 +125,34 @@ def lower_rate(gammas: ArrayLike, k: int, epsilon: float) -> float:
     """A lower bound on ‖M − H‖² with probability ½, for some M with eigenvalues γ and any private rank-k H.
 
     [Unitary orbits: Theorem 2.4] for H with the eigenvalues of M, [Unitary orbits: Corollary 2.5] for any H,
-    [Unitary orbits: Corollary 2.6] for H with other eigenvalues.
+    [Unitary orbits: Corollary 2.6] for H with other eigenvalues. They hold for ε up to the order of `lower_reach`.
     """
     values = _values(gammas)
     dim = len(values)
-    half = np.arange(1, max(dim // 2, 1) + 1)
-    spread = half * (values[half - 1] - values[dim - half]) ** 2
     share = dim / max(float(values[0]) * math.sqrt(epsilon), math.sqrt(dim)) ** 2
-    return float(np.sum(values[k:] ** 2)) + share * float(spread.max())
+    return float(np.sum(values[k:] ** 2)) + share * float(_spreads(values).max())
+
+
+def _spreads(values: Floats) -> Floats:
+    """i(γ_i − γ_{d−i+1})² for i up to d/2."""
+    half = np.arange(1, max(len(values) // 2, 1) + 1)
+    found: Floats = half * (values[half - 1] - values[len(values) - half]) ** 2
+    return found
+
+
+def lower_reach(gammas: ArrayLike) -> float:
+    """The order of the largest ε for which `lower_rate` is proved: i·d/min(d, 2 rank M), for the i that it is from.
+
+    Printed for every ε, which is false: docs/explanation/unitary-orbits-errata.md has a private algorithm whose error
+    falls like e^{−ε/2}. A lower bound from a packing needs more points than e^{ε h} where h rows lead from one to
+    another, and the difference of two matrices takes a row for each eigenvalue that is not zero.
+
+    >>> lower_reach([9.0, 9.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    4.0
+    """
+    values = _values(gammas)
+    dim, rank = len(values), int(np.count_nonzero(values))
+    return (int(np.argmax(_spreads(values))) + 1) * dim / max(min(dim, 2 * rank), 1)
 
 
 def log_packing(spectrum: ArrayLike, distance: float) -> float:
@@ -171,3 +197,35 @@ def spectral_lower_rate(gammas: ArrayLike, k: int, epsilon: float) -> float:
     """A lower bound on ‖M − H‖ in spectral norm from `lower_rate`, for M and H of rank k (§2.3)."""
     values = _values(gammas)
     return math.sqrt(lower_rate(gammas, k, epsilon) / min(2 * k, len(values)))
+
+
+def repetition_bound(nodes: ArrayLike, spectrum: ArrayLike, *, bits: int = 16, accuracy: int = 96) -> float:
+    """An upper bound on the probability that a draw of `orbit` is repeated at twice the accuracy.
+
+    For the real part, and rows whose precision suffices; docs/explanation/orbit.md#how-rare-repetitions-are has the
+    proof.
+
+    Args:
+        nodes: κγ, all d of them.
+        spectrum: from 1 to 0, all d values.
+        bits: of the grid.
+        accuracy: P, the bits of an entry of the pattern.
+    """
+    eigenvalues = _values(spectrum)
+    dim, rank = len(eigenvalues), min(np.count_nonzero(eigenvalues > 0), np.count_nonzero(eigenvalues < 1))
+    off = dim * rank * 2.0 ** (1 - accuracy)  # of the difference of two entries
+    relative = 2 * dim * rank**2 * closeness_rate(nodes, eigenvalues) * off * (1.0 + math.log(1.0 / off))
+    numbers = dim * (dim + 1) / 2
+    return float(min(1.0, relative * (30 * rank**1.5 * numbers * 2.0 ** (bits + 1) + 5000 * math.sqrt(rank))))
+
+
+def closeness_rate(nodes: ArrayLike, spectrum: ArrayLike) -> float:
+    """A c with P(φ < δ) ≤ cδ for each difference φ ≥ 0 of two entries of a pattern that is not always the same.
+
+    c = 2(m + K)/Δ: m free entries, K the range of the logarithm of the density, Δ the least distance of two different
+    values of the spectrum.
+    """
+    values, eigenvalues = np.sort(_values(nodes))[::-1], np.sort(_values(spectrum))[::-1]
+    spread = float(values @ (eigenvalues - eigenvalues[::-1]))
+    gaps = -np.diff(eigenvalues)
+    return (dimension(eigenvalues) / 2 + spread) * 2.0 / float(gaps[gaps > 0].min())

@@ -22,7 +22,7 @@ from dpframe_orbit.balls import ZERO, Undecided, around_zero, exponent, power_of
 LARGEST = 0.25  # the largest η with which anything is proved
 ROUNDED, TINIEST = 1.0 + 1e-6, 1e-300
 ROOM = 64  # bits that η may lose to the conditioning of C before weights are tried
-BALANCING = 3  # rounds
+SUFFICIENT = -3  # the logarithm of an η that does
 
 
 class VerifiedInverse:
@@ -70,11 +70,12 @@ class VerifiedInverse:
         for i in range(0, n * n, n + 1):
             product[i] = product[i] - 1
         self._errors = [entry.abs_upper() for entry in product]
-        self._logs = np.array([_log(error) for error in self._errors]).reshape(n, n)
+        self._logs = _logs(self._errors).reshape(n, n)
         self._eta = self._norm()
-        if self._eta > 2.0 ** (ROOM - ctx.prec):  # the weights of earlier columns do not do
-            self._weights = _balanced(self._logs)
-            self._eta = self._norm()
+        for wanted in (ROOM - ctx.prec, SUFFICIENT):
+            if self._eta > 2.0**wanted:  # the weights of earlier columns do not do
+                self._weights = _balanced(self._logs, wanted - n.bit_length())
+                self._eta = self._norm()
         if not self._eta < LARGEST:
             raise Undecided("inverse")
 
@@ -119,21 +120,25 @@ class VerifiedInverse:
             self.inverse[index, r] = row[0, r]
 
 
-def _log(ball: Any) -> float:
-    """A little more than the binary logarithm of a positive number of any size."""
-    real = float(ball)
-    if TINIEST < real < 1.0 / TINIEST:
-        return math.log2(real) + 1e-9
-    return float(exponent(ball) or -(10**6))
+def _logs(balls: list[Any]) -> NDArray[np.float64]:
+    """A little more than the binary logarithms of positive numbers of any size."""
+    floats = np.array([float(ball) for ball in balls])
+    usual = (floats > TINIEST) & (floats < 1.0 / TINIEST)
+    found: NDArray[np.float64] = np.log2(np.where(usual, floats, 1.0)) + 1e-9
+    for i in np.flatnonzero(~usual).tolist():
+        found[i] = float(exponent(balls[i]) or -(10**6))
+    return found
 
 
-def _balanced(logarithms: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Exponents of weights that make the largest of |E_ij|·w_j/w_i, i ≠ j, small."""
-    logs = logarithms.copy()
-    np.fill_diagonal(logs, -1e6)
-    weights = np.zeros(len(logs))
-    for _ in range(BALANCING):
-        for i in range(len(logs)):
-            weights[i] = ((logs[i] + weights).max() - (logs[:, i] - weights).max()) / 2
-    exponents: NDArray[np.int64] = np.rint(weights - weights.max()).astype(np.int64)
+def _balanced(logarithms: NDArray[np.float64], wanted: int) -> NDArray[np.int64]:
+    """Exponents of weights with |E_ij|·w_j/w_i ≤ 2^wanted for all i and j, if there are any.
+
+    They are the longest paths in the graph whose edges from i to j are as long as that asks w_i to be above w_j. With
+    n rounds all are found; where there are longer ones, they run in circles, and there are no such weights.
+    """
+    lengths = np.ceil(logarithms).astype(np.int64) - wanted
+    weights = np.zeros(len(lengths), dtype=np.int64)
+    for _ in range(len(lengths)):
+        weights = np.maximum(weights, (lengths + weights[None, :]).max(axis=1))
+    exponents: NDArray[np.int64] = weights - weights.max()
     return exponents

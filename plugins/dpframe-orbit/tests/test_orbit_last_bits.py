@@ -16,6 +16,7 @@ from dpframe_orbit import Bingham, Orbit
 
 FALSE_ALARM = 1e-6
 LEVEL = 0.01  # so small that all directions are nearly alike
+CHOICES = 24  # rows of which one is left out
 Floats = NDArray[np.float64]
 
 
@@ -27,10 +28,18 @@ def private(values: Floats) -> dp.PrivateData:
 
 
 def neighbors(dim: int) -> tuple[dp.PrivateData, dp.PrivateData]:
-    """Data that differ by one of 20,000 rows."""
+    """Data that differ by one of 20,000 rows: that for which this machine's solver errs most differently."""
     values = np.random.default_rng(0).standard_normal((20_000, dim)) * np.linspace(1.0, 0.2, dim)
     values /= np.linalg.norm(values, axis=1, keepdims=True)
-    return private(values), private(values[1:])
+    whole = private(values)
+    others = (private(np.delete(values, row, axis=0)) for row in range(CHOICES))
+    return whole, max(others, key=lambda other: abs(solver_error(other) - solver_error(whole)))
+
+
+def solver_error(data: dp.PrivateData) -> float:
+    """The mean of ‖v‖² − 1 over a solver's eigenvectors, which directions V·x inherit."""
+    _, basis = np.linalg.eigh(data.moment.astype(np.float64) * (LEVEL / dp.lattice.RADIUS**2))
+    return sum(map(length, basis.T)) / len(basis)
 
 
 def excess(squares: list[Fraction]) -> float:

@@ -16,7 +16,7 @@ import dpframe.plugin as dp
 from dpframe.testing import seeded
 from dpframe_orbit import Bingham, Orbit
 from dpframe_orbit.direct import Target, draw_integers
-from dpframe_orbit.orbit import SOLVER_ERROR, _eigensystem
+from dpframe_orbit.orbit import SOLVER_ERROR, _eigensystem, solver_error
 
 RELATIONS = ("add-remove", "replace")
 FALSE_ALARM = 1e-6
@@ -59,6 +59,20 @@ def test_strength_is_the_level_over_the_spread_of_scores(relation: str, contribu
     assert 0.7 / 12 * 2 / (contributions * dp.lattice.RADIUS**2) == pytest.approx(
         printed._strength(rows, 0.7), rel=1e-15
     )
+
+
+@pytest.mark.parametrize("dim", [10, 900, 2000])
+@pytest.mark.parametrize("complex_", [False, True])
+def test_strength_and_noise_cover_the_error_of_the_solver(dim: int, complex_: bool) -> None:
+    """Of a matrix that was computed elsewhere, it grows with the dimension, to more than what the paper pays for."""
+    rows = dp.Matrix(trace_norm=1.0, neighbors="replace", dim=dim, complex=complex_)
+    spread = dp.sensitivity.score(rows) + 2 * solver_error(rows)
+    assert Orbit(spectrum=[1.0], as_printed=True)._strength(rows, 0.7) * spread <= 0.7 * (1 + 1e-15)
+    unknown = Orbit(spectrum=dp.ref("s"), as_printed=True).noise(rows, 0.7)
+    known = Orbit(spectrum=[1.0], as_printed=True).noise(rows, 0.7)
+    assert unknown["score, per λ₁"] == pytest.approx(known["score"], rel=1e-12)
+    unknown, known = (Orbit(spectrum=each).noise(rows, 0.7) for each in (dp.ref("s"), [1.0]))
+    assert unknown["score, per λ₁ − λ_d"] == pytest.approx(known["score"], rel=1e-12)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)

@@ -135,6 +135,15 @@ def test_the_explicit_bound_solves_its_equation() -> None:
     assert probability <= beta
     assert tau > theory.explicit_shortfall(gammas, spectrum, kappa, 0.5)
     assert 0.0 == theory.explicit_shortfall([0.0] * 3, spectrum, kappa, beta)
+    for shortfall in (theory.explicit_shortfall, theory.closed_shortfall):  # zeros may be left out
+        assert shortfall(gammas, spectrum, kappa, beta) == shortfall(gammas, [1.0, 1.0], kappa, beta)
+
+
+@pytest.mark.parametrize(("dim", "k", "times"), [(4, 2, 44), (20, 3, 20), (100, 5, 15)])
+def test_the_slack_of_the_explicit_bound_is_the_stated_one(dim: int, k: int, times: int) -> None:
+    gammas = [1000.0] * k + [100.0] * (dim - k)
+    bound, mean = theory.explicit_shortfall(gammas, [1.0] * k, 1.0, 0.05), k * (dim - k)
+    assert times == round(bound / mean)
 
 
 def test_bounds_keep_their_order_in_the_worked_examples() -> None:

@@ -93,6 +93,33 @@ def test_moments_are_as_many_rows_apart_as_said_and_stay_moments() -> None:
         assert sum(counts) <= packing.exchanges(float(np.linalg.norm(first - second)) ** 2, 4)
         added = sum(v * np.outer(u, u.conj()) for v, u in zip(changes, vectors.T, strict=True) if v > 0)
         assert np.linalg.eigvalsh(first + added)[0] >= -1e-12
+        lines = [15.0 * np.outer(u, u.conj()) for u in basis.T[:2]]  # rank 1: the difference has two eigenvalues
+        steps = [math.ceil(abs(v)) for v in np.linalg.eigvalsh(lines[1] - lines[0]) if abs(v) > 1e-9]
+        assert sum(steps) <= packing.exchanges(float(np.linalg.norm(lines[1] - lines[0])) ** 2, 2)
+
+
+def test_for_large_epsilon_an_algorithm_is_better_than_the_lower_bound_as_printed() -> None:
+    """[Unitary orbits: Theorem 2.4]: the algorithm of docs/explanation/unitary-orbits-errata.md, for d = 2 and k = 1.
+
+    Its density e^{−(ε/2)⌈(‖H − M‖ − √2 g)₊/√2⌉} is integrated over the orbit, where ‖H − M‖²/2λ² is uniform on [0, 1]
+    for M in it; the error is at most √2 g with probability above one half.
+    """
+    largest, shares = 1e3, []
+    for epsilon in (2.0, 10.0, 40.0):
+        q = math.exp(-epsilon / 2)
+        reach = 1.001 * (q / (1 - q) + math.sqrt((q / (1 - q)) ** 2 + q * (1 + q) / (1 - q) ** 2))
+        steps = np.arange(int(largest) + 2)
+        ends = np.minimum(math.sqrt(2) * (reach + steps), math.sqrt(2) * largest) ** 2
+        rings = np.diff(ends, prepend=0.0) * q**steps
+        assert 0.5 < rings[0] / rings.sum()
+        shares.append(2 * reach**2 / theory.lower_rate([largest, 0.0], 1, epsilon))
+    assert shares[0] > 1.0 > shares[1] > 1e5 * shares[2]
+    assert theory.lower_reach([largest, 0.0]) == 1.0
+    scores = np.random.default_rng(0).uniform(size=20_000)
+    lines = np.sqrt(1 - scores)  # |⟨u, v⟩| of random lines: the squared distance of projectors is uniform
+    drawn = np.random.default_rng(1).standard_normal((20_000, 2, 2)) @ (1, 1j)
+    cosines = np.abs(drawn[:, 0]) / np.linalg.norm(drawn, axis=1)
+    assert np.abs(np.quantile(cosines, (0.1, 0.5, 0.9)) - np.quantile(lines, (0.1, 0.5, 0.9))).max() < 0.03
 
 
 def test_a_packing_limits_every_private_algorithm() -> None:

@@ -173,3 +173,32 @@ def test_directions_of_another_length_are_refused() -> None:
             budget=dp.Budget(epsilon=1.0),
             steps=[dp.release("s", "laplace-scores", directions=np.eye(4)[:, :2])],
         )
+
+
+def test_a_low_rank_part_about_a_released_center_of_a_hundred_columns() -> None:
+    """Algorithm 2 on a table with a mean far from zero: what is released is about the center, and of rank k."""
+    dim, k = 100, 5
+    rng = np.random.default_rng(0)
+    deviations = 0.1 * np.concatenate([np.linspace(4.0, 2.0, k), np.ones(dim - k)])
+    values = np.clip(0.3 + deviations * rng.standard_normal((20_000, dim)), -1.0, 1.0)
+    plan = dp.Plan(
+        rows=dp.Rows(
+            columns=[dp.Column(f"x{i}", -1, 1) for i in range(dim)],
+            neighbors="add-remove",
+            norm=3.0,
+            about=dp.ref("center"),
+        ),
+        budget=dp.Budget(epsilon=4.0, delta=1e-6),
+        steps=[
+            dp.release("sum", "gaussian-sum", weight=0.3),
+            dp.derive("center", "mean", of="sum"),
+            dp.release("low", "orbit-low-rank", k=k),
+        ],
+    )
+    result = plan.run(values, insecure_seed=1)
+    low, rows = np.asarray(result["low"]), values - np.asarray(result["center"])
+    spectrum = np.linalg.eigvalsh(low)[::-1]
+    moment = rows.T @ rows
+    best = float(np.linalg.eigvalsh(moment)[: -k - 1 : -1] @ spectrum[:k])
+    assert np.linalg.matrix_rank(low) == k
+    assert float(np.sum(moment * low)) > 0.4 * best  # 0.56 to first order in 1/κ

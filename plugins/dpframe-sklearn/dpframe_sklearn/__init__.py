@@ -11,7 +11,7 @@ from dpframe_sklearn.cross_validated import PrivatePCACV, PrivateRidgeCV
 from dpframe_sklearn.pca import PrivatePCA
 from dpframe_sklearn.ridge import PrivateRidge
 from dpframe_sklearn.scaler import PrivateStandardScaler
-from dpframe_sklearn.search import search_price
+from dpframe_sklearn.search import released_r_squared, search_price
 from dpframe_sklearn.splits import RowHashFold
 
 __version__ = "0.1.0"
@@ -24,5 +24,6 @@ __all__ = [
     "PrivateRidgeCV",
     "PrivateStandardScaler",
     "RowHashFold",
+    "released_r_squared",
     "search_price",
 ]

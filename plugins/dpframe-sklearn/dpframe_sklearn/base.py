@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
 import dpframe as dp
 from dpframe_sklearn.bounds import columns
-from dpframe_sklearn.inputs import NOTHING, Matrix, Vector, check_lengths, features, ids
+from dpframe_sklearn.inputs import NOTHING, Matrix, Vector, check_lengths, features, ids, width
 
 Steps = list[dp.Step]
 
@@ -24,8 +25,6 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     Subclasses declare their arguments in ``__init__``, store them untouched, and say which steps they run.
     """
-
-    _doc_link_module = "dpframe_sklearn"
 
     epsilon: float | None
     delta: float
@@ -38,8 +37,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     insecure_seed: int | None
 
     @abstractmethod
-    def _steps(self, features: int) -> Steps:
-        """The steps of the plan, for so many features."""
+    def _steps(self, features: list[str], targets: list[str]) -> Steps:
+        """The steps of the plan, for columns of these names."""
 
     def make_plan(self, features: int | Sequence[str]) -> dp.Plan:
         """The plan that `fit` runs: to be explained, priced or saved, without any data.
@@ -47,25 +46,32 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         Args:
             features: the number of features, or their names.
         """
-        names = [f"x{index}" for index in range(features)] if isinstance(features, int) else list(features)
-        return self._plan(names, person=None)
+        return self._plan(feature_names(features))
 
-    def _plan(self, names: Sequence[str], person: str | None) -> dp.Plan:
+    def _plan(self, names: Sequence[str], *, targets: int = 1, person: str | None = None) -> dp.Plan:
+        """The plan for features of these names.
+
+        Args:
+            names: the names of the features.
+            targets: the number of targets, for estimators that have one.
+            person: the name of the column of ids, if there is one.
+        """
         if self.epsilon is None:
             raise dp.PlanError(
                 "epsilon is missing: the most that one fit may spend has no default. Nothing was charged, read or "
                 "drawn."
             )
-        rows = self._rows(names)
+        rows = self._rows(names, targets)
         if person is not None:
             rows = attrs.evolve(rows, person=person)
         budget = dp.Budget(epsilon=self.epsilon, delta=self.delta)
-        return dp.Plan(rows=rows, budget=budget, steps=self._steps(len(names)))
+        columns = [column.name for column in rows.columns or ()]
+        return dp.Plan(rows=rows, budget=budget, steps=self._steps(columns[: len(names)], columns[len(names) :]))
 
-    def _rows(self, names: Sequence[str]) -> dp.Rows:
+    def _rows(self, names: Sequence[str], targets: int) -> dp.Rows:
         """The promise: that given as rows=, or one made of bounds= and neighbors=."""
         if self.rows is None:
-            made = [*columns(self.bounds, names), *self._target_column(names)]
+            made = [*columns(self.bounds, names), *self._target_columns(names, targets)]
             return dp.Rows(columns=made, neighbors=self.neighbors, contributions=self.contributions)
         others = (self.bounds, self.neighbors, getattr(self, "target_bounds", None))
         if not isinstance(self.rows, dp.Rows) or self.contributions != 1 or any(each is not None for each in others):
@@ -74,7 +80,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 f"must be left out. {NOTHING}"
             )
         given = self.rows.columns or ()
-        wanted = len(names) + len(self._target_column(names))
+        wanted = len(names) + len(self._target_columns(names, targets))
         if len(given) != wanted or not all(isinstance(each, dp.Column) for each in given):
             raise dp.PlanError(
                 f"rows= must have {wanted} numeric columns, in the order of the features"
@@ -82,11 +88,11 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             )
         return self.rows
 
-    def _target_column(self, names: Sequence[str]) -> list[dp.Column]:
-        """The column of the target, for estimators that have one."""
+    def _target_columns(self, names: Sequence[str], targets: int) -> list[dp.Column]:
+        """The columns of the targets, for estimators that have some."""
         return []
 
-    def _checked(self, X: Any, y: Any = None) -> tuple[Matrix, Vector | None]:
+    def _checked(self, X: Any, y: Any = None) -> tuple[Matrix, Matrix | Vector | None]:
         """Features and target as arrays of floats. No cell decides anything: what is missing or infinite stays.
 
         Under "replace" the number of rows is public, and none is an error; under "add-remove" it is not.
@@ -100,18 +106,19 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _names(self, features: int) -> list[str]:
         given = getattr(self, "feature_names_in_", None)
-        return [f"x{index}" for index in range(features)] if given is None else [str(name) for name in given]
+        return feature_names(features) if given is None else [str(name) for name in given]
 
-    def _run(self, X: Matrix, y: Vector | None, person: Any) -> dp.Result:
+    def _run(self, X: Matrix, y: Matrix | Vector | None, person: Any) -> dp.Result:
         """One run of the plan: charge, read, draw, derive."""
         names = self._names(X.shape[1])
-        plan = self._plan(names, person=None)
+        targets = width(y)
+        plan = self._plan(names, targets=targets)
         labels = [column.name for column in plan.rows.columns or ()]
-        cells = [*X.T, *([] if y is None else [y])]
+        cells = [*X.T, *([] if y is None else np.atleast_2d(y.T))]
         table: dict[str, NDArray[Any]] = dict(zip(labels, cells, strict=True))
         if person is not None:
-            label = _unused("person", labels)
-            table[label], plan = ids(person), self._plan(names, person=label)
+            label = unused("person", labels)
+            table[label], plan = ids(person), self._plan(names, targets=targets, person=label)
             check_lengths(X, table[label], "X and person")
         result = plan.run(table, ledger=self.ledger, dataset=self.dataset, insecure_seed=self.insecure_seed)
         self.result_ = result
@@ -126,7 +133,12 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return tags
 
 
-def _unused(name: str, taken: Sequence[str]) -> str:
+def feature_names(features: int | Sequence[str]) -> list[str]:
+    """The names of features, of which there are some or so many."""
+    return [f"x{index}" for index in range(features)] if isinstance(features, int) else list(features)
+
+
+def unused(name: str, taken: Sequence[str]) -> str:
     while name in taken:
         name += "_"
     return name

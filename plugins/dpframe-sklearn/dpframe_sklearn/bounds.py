@@ -26,25 +26,10 @@ def columns(bounds: Any, names: Sequence[str]) -> list[dp.Column]:
         raise dp.PlanError(f"bounds are missing. {ADVICE}")
     if isinstance(bounds, Mapping):
         if absent := [name for name in names if name not in bounds]:
-            raise dp.PlanError(f"bounds have no range for the feature {absent[0]!r}. {ADVICE}")
+            raise dp.PlanError(f"bounds have no range for {absent[0]!r}. {ADVICE}")
         return [dp.Column(name, *_pair(bounds[name])) for name in names]
     low, high = (_each(end, len(names)) for end in _pair(bounds))
     return [dp.Column(*each) for each in zip(names, low, high, strict=True)]
-
-
-def one_range(bounds: Any, name: str) -> tuple[Any, Any]:
-    """A range of one number; raises PlanError where it is missing.
-
-    Args:
-        bounds: (low, high).
-        name: the name of the parameter.
-    """
-    if bounds is None:
-        raise dp.PlanError(
-            f"{name} is missing. Say {name}=(low, high), the public range of the target, which is never read off the "
-            "data. Nothing was charged, read or drawn."
-        )
-    return _pair(bounds)
 
 
 def _pair(bounds: Any) -> tuple[Any, Any]:
@@ -58,5 +43,5 @@ def _each(end: Any, count: int) -> list[Any]:
     if np.ndim(end) == 0:
         return [end] * count
     if np.shape(end) != (count,):
-        raise dp.PlanError(f"bounds have {np.size(end)} numbers for {count} features. {ADVICE}")
+        raise dp.PlanError(f"bounds have {np.size(end)} numbers for {count} columns. {ADVICE}")
     return list(np.asarray(end).tolist())

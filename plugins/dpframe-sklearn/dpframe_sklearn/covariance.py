@@ -59,7 +59,7 @@ class PrivateCovariance(PrivateEstimator):
         self.dataset = dataset
         self.insecure_seed = insecure_seed
 
-    def _steps(self, features: int) -> Steps:
+    def _steps(self, features: list[str], targets: list[str]) -> Steps:
         return [
             dp.release("covariance", "adaptive"),
             dp.derive("covariance_in_units", "to-units", of="covariance"),

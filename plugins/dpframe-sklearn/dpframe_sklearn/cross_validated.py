@@ -86,7 +86,7 @@ class PrivateRidgeCV(LinearEstimator):
         self.penalties = penalties
         self.cv = cv
 
-    def _steps(self, features: int) -> Steps:
+    def _steps(self, features: list[str], targets: list[str]) -> Steps:
         _check_delta(self)
         multiples = np.asarray(self.penalties, dtype=np.float64)
         if multiples.ndim != 1 or not len(multiples) or not ((multiples > 0) & (multiples <= LARGEST_MULTIPLE)).all():
@@ -94,9 +94,9 @@ class PrivateRidgeCV(LinearEstimator):
                 f"penalties must be positive multiples of the noise, at least one, and at most {LARGEST_MULTIPLE:g}. "
                 "Nothing was charged, read or drawn."
             )
-        return [*super()._steps(features), scaled_fold_step(self.cv)]
+        return [*super()._steps(features, targets), scaled_fold_step(self.cv)]
 
-    def _model(self, result: dp.Result) -> dp.LinearModel:
+    def _model(self, result: dp.Result, step: str) -> dp.LinearModel:
         multiples = np.asarray(self.penalties, dtype=np.float64)
         losses = penalty_losses(result, multiples).mean(axis=0)
         chosen = int(np.argmin(losses))
@@ -110,7 +110,7 @@ class PrivateRidgeCV(LinearEstimator):
         return dp.postprocess.Regression(
             of=covariance,
             mean=mean,
-            target=super()._model(result).target,
+            target=super()._model(result, step).target,
             penalty=float(multiples[chosen] * usual),
             of_noise=noise,
         ).apply()
@@ -164,9 +164,9 @@ class PrivatePCACV(ComponentsEstimator):
         self.insecure_seed = insecure_seed
         self.cv = cv
 
-    def _steps(self, features: int) -> Steps:
+    def _steps(self, features: list[str], targets: list[str]) -> Steps:
         _check_delta(self)
-        return [*component_steps(features), fold_step(self.cv)]
+        return [*component_steps(len(features)), fold_step(self.cv)]
 
     def _wanted(self, result: dp.Result) -> int:
         self.cv_losses_ = component_losses(result).mean(axis=0)

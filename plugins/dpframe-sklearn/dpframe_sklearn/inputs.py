@@ -73,15 +73,34 @@ def matrix(X: Any) -> Matrix:
     return found
 
 
+def targets(y: Any) -> Matrix | Vector:
+    """One target of each row as floats, or several, one in each column.
+
+    Args:
+        y: an array of one dimension or two, a series, a data frame or a list.
+    """
+    found = matrix(y) if _is_frame(y) else _numbers(y, "y")
+    if found.ndim not in (1, 2) or width(found) == 0:
+        raise dp.DataError(f"y must be a 1d array, or a 2d array with one column for each target. {NOTHING}")
+    return found
+
+
+def width(found: Matrix | Vector | None) -> int:
+    """The number of targets.
+
+    Args:
+        found: the target or the targets of each row; None where there is none, which counts as one.
+    """
+    return 1 if found is None or found.ndim == 1 else found.shape[1]
+
+
 def target(y: Any) -> Vector:
     """The target of each row as floats.
 
     Args:
         y: a one-dimensional array, series or list; an array of one column is taken with a warning.
     """
-    if _is_frame(y):
-        y = matrix(y)
-    found = _numbers(y, "y")
+    found = matrix(y) if _is_frame(y) else _numbers(y, "y")
     if found.ndim == 2 and found.shape[1] == 1:
         words = "A column-vector y was passed when a 1d array was expected. Pass y.ravel() instead."
         warnings.warn(words, DataConversionWarning, stacklevel=4)

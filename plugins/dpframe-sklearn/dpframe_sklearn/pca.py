@@ -182,16 +182,16 @@ class PrivatePCA(ComponentsEstimator):
         self.dataset = dataset
         self.insecure_seed = insecure_seed
 
-    def _steps(self, features: int) -> Steps:
-        wanted = self.n_components
-        whole = isinstance(wanted, Integral) and not isinstance(wanted, bool) and 1 <= int(wanted) <= features
+    def _steps(self, features: list[str], targets: list[str]) -> Steps:
+        wanted, count = self.n_components, len(features)
+        whole = isinstance(wanted, Integral) and not isinstance(wanted, bool) and 1 <= int(wanted) <= count
         share = isinstance(wanted, Real) and not isinstance(wanted, Integral) and 0.0 < float(wanted) < 1.0
         if not (wanted is None or whole or share):
             raise dp.PlanError(
-                f"n_components must be None, an integer from 1 to the {features} features, or a share between 0 and 1; "
+                f"n_components must be None, an integer from 1 to the {count} features, or a share between 0 and 1; "
                 f"got {wanted!r}. Nothing was charged, read or drawn."
             )
-        return component_steps(features)
+        return component_steps(count)
 
     def _wanted(self, result: dp.Result) -> float | None:
         return self.n_components

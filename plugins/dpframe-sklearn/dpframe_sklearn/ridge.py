@@ -12,9 +12,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 import dpframe.plugin as dp
-from dpframe_sklearn.base import PrivateEstimator, Steps, _unused
-from dpframe_sklearn.bounds import one_range
-from dpframe_sklearn.inputs import Matrix, Vector, check_lengths, features, target
+from dpframe_sklearn.base import PrivateEstimator, Steps, feature_names, unused
+from dpframe_sklearn.bounds import columns
+from dpframe_sklearn.inputs import NOTHING, Matrix, Vector, check_lengths, features, target, targets, width
 from dpframe_sklearn.row_maps import products
 
 
@@ -22,20 +22,37 @@ class LinearEstimator(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     """What estimators of linear models have in common: a target, a fit and predictions."""
 
     target_bounds: Any
+    _several = False
+    """Whether there may be several targets."""
 
-    def _target_column(self, names: Sequence[str]) -> list[dp.Column]:
+    def _target_columns(self, names: Sequence[str], targets: int) -> list[dp.Column]:
         if self.rows is not None:
-            return [dp.Column("target", 0, 1)]  # its range is in rows
-        return [dp.Column(_unused("target", names), *one_range(self.target_bounds, "target_bounds"))]
+            return [dp.Column("target", 0, 1)] * targets  # their ranges are in rows
+        if self.target_bounds is None:
+            raise dp.PlanError(
+                "target_bounds is missing. Say target_bounds=(low, high), the public range of the target, which is "
+                f"never read off the data. {NOTHING}"
+            )
+        first = unused("target", names)
+        made = [first] if targets == 1 else [unused(f"{first}{index}", names) for index in range(targets)]
+        return columns(self.target_bounds, made)
 
-    def _steps(self, features: int) -> Steps:
-        return [dp.release("covariance", "adaptive", goal="regression")]
+    def _steps(self, features: list[str], targets: list[str]) -> Steps:
+        of: dict[str, Any] = {"of": "covariance", "features": features, **self._parameters}
+        models = zip(model_steps(len(targets)), targets, strict=True)
+        return [
+            dp.release("covariance", "adaptive", goal="regression", target=targets),
+            *(dp.derive(step, "regression", target=target, **of) for step, target in models),
+        ]
 
-    def _plan(self, names: Sequence[str], person: str | None) -> dp.Plan:
-        plan = super()._plan(names, person)
-        columns = plan.rows.columns or ()
-        model = dp.derive("model", "regression", of="covariance", target=columns[-1].name, **self._parameters)
-        return dp.Plan(rows=plan.rows, budget=plan.budget, steps=[*plan.declared, model])
+    def make_plan(self, features: int | Sequence[str], targets: int = 1) -> dp.Plan:
+        """The plan that `fit` runs: to be explained, priced or saved, without any data.
+
+        Args:
+            features: the number of features, or their names.
+            targets: the number of targets.
+        """
+        return self._plan(feature_names(features), targets=targets)
 
     @property
     def _parameters(self) -> dict[str, Any]:
@@ -50,47 +67,59 @@ class LinearEstimator(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
         Args:
             X: rows of features.
-            y: the target of each row.
+            y: the target of each row; several, where the estimator takes them, one in each column.
             person: the person of each row, integers or text, of whom `contributions` rows count.
         """
         checked, found = self._checked(X, y)
-        model = self._model(self._run(checked, found, person))
-        self.coef_ = np.array(model.slopes)
-        self.intercept_ = model.intercept
-        self.r_squared_ = model.r_squared
-        self.penalty_ = model.penalty
+        assert found is not None
+        result = self._run(checked, found, person)
+        models = [self._model(result, step) for step in model_steps(width(found))]
+        slopes = np.array([model.slopes for model in models])
+        others = np.array([(model.intercept, model.r_squared, model.penalty) for model in models])
+        self.coef_ = slopes if found.ndim == 2 else slopes[0]
+        self.intercept_, self.r_squared_, self.penalty_ = others.T if found.ndim == 2 else others[0].tolist()
         return self
 
-    def _model(self, result: dp.Result) -> dp.LinearModel:
-        """The fitted model, from what was released."""
-        model = result.record("model").value
+    def _model(self, result: dp.Result, step: str) -> dp.LinearModel:
+        """The fitted model of one target, from what was released."""
+        model = result.record(step).value
         assert isinstance(model, dp.LinearModel)
         return model
 
-    def _checked(self, X: Any, y: Any = None) -> tuple[Matrix, Vector | None]:
+    def _checked(self, X: Any, y: Any = None) -> tuple[Matrix, Matrix | Vector | None]:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        checked, found = super()._checked(X)[0], target(y)
+        checked = super()._checked(X)[0]
+        found = targets(y) if self._several else target(y)
         check_lengths(checked, found, "X and y")
         return checked, found
 
-    def predict(self, X: Any) -> Vector:
+    def predict(self, X: Any) -> Matrix | Vector:
         """Predicted targets of rows.
 
         Args:
             X: rows of features.
         """
         check_is_fitted(self)
-        return products(features(self, X), self.coef_[None])[:, 0] + self.intercept_
+        found = products(features(self, X), np.atleast_2d(self.coef_)) + self.intercept_
+        return np.asarray(found if self.coef_.ndim == 2 else found[:, 0])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True  # with a small epsilon, by design
+        tags.target_tags.multi_output = self._several
         return tags
+
+
+def model_steps(targets: int) -> list[str]:
+    """The names of the steps that are models, one for each target."""
+    return ["model"] if targets == 1 else [f"model{index}" for index in range(targets)]
 
 
 class PrivateRidge(LinearEstimator):
     """A linear model of a target, from one private release: `dp.regression` as an estimator.
+
+    Several targets, the columns of y, are released together, and each has a model of its own.
 
     Args:
         penalty: "auto", chosen from the law of the noise, or a number that is added to the variance of every feature,
@@ -98,8 +127,9 @@ class PrivateRidge(LinearEstimator):
         epsilon: the most that one fit may spend; mandatory.
         delta: the same; with 0 the guarantee is pure.
         bounds: public ranges of the features: (low, high), two lists, or ranges by name; mandatory unless rows= is.
-        target_bounds: the public range of the target, (low, high); mandatory unless rows= is.
-        rows: a `dp.Rows` instead of bounds=, target_bounds= and neighbors=; its last column is the target.
+        target_bounds: the public range of the target, (low, high), or two lists for several targets; mandatory unless
+            rows= is.
+        rows: a `dp.Rows` instead of bounds=, target_bounds= and neighbors=; its last columns are the targets.
         neighbors: "add-remove" or "replace"; mandatory.
         contributions: the largest number of rows of any one person.
         ledger: the path or URL of a ledger, which every fit charges before anything is read.
@@ -107,7 +137,7 @@ class PrivateRidge(LinearEstimator):
         insecure_seed: makes every draw repeatable, for tests; the result is then NOT PRIVATE.
 
     Attributes:
-        coef_: the slope of each feature, in units.
+        coef_: the slope of each feature, in units; one row for each target, where y has columns.
         intercept_: the intercept.
         r_squared_: the R² of the model on the rows, estimated from the same release.
         penalty_: the penalty.
@@ -141,6 +171,8 @@ class PrivateRidge(LinearEstimator):
         self.ledger = ledger
         self.dataset = dataset
         self.insecure_seed = insecure_seed
+
+    _several = True
 
     @property
     def _parameters(self) -> dict[str, Any]:

@@ -66,7 +66,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstim
         self.dataset = dataset
         self.insecure_seed = insecure_seed
 
-    def _steps(self, features: int) -> Steps:
+    def _steps(self, features: list[str], targets: list[str]) -> Steps:
         return [
             dp.release("covariance", "adaptive", goal="correlation"),
             dp.derive("mean_in_units", "to-units", of="covariance.mean"),

@@ -1,9 +1,10 @@
-"""What a search over parameters costs, before its first fit."""
+"""What a search over parameters costs, before its first fit, and a score that it may choose by."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
 from sklearn.pipeline import Pipeline
@@ -11,6 +12,21 @@ from sklearn.pipeline import Pipeline
 import dpframe as dp
 from dpframe_sklearn.base import PrivateEstimator
 from dpframe_sklearn.splits import check_splitter
+
+
+def released_r_squared(estimator: Any, X: Any = None, y: Any = None) -> float:
+    """The R² that a fitted estimator has released, for ``scoring=``: no row and no target is looked at.
+
+    A search that chooses by it chooses by released values, so its charges cover the choice as well. With the score of
+    scikit-learn it chooses by private targets.
+
+    Args:
+        estimator: a fitted private regression, or a pipeline that ends in one; of several targets the mean counts.
+        X: ignored.
+        y: ignored.
+    """
+    last = estimator[-1] if type(estimator) is Pipeline else estimator
+    return float(np.mean(last.r_squared_))
 
 
 def search_price(search: GridSearchCV, X: Any = None, y: Any = None) -> dp.Budget:
@@ -22,6 +38,11 @@ def search_price(search: GridSearchCV, X: Any = None, y: Any = None) -> dp.Budge
     more often than once, and on rows that are drawn again, so that a person has more of them than was promised. A
     ledger composes the charges more tightly.
 
+    A search with ``refit`` chooses a candidate. Scores of scikit-learn compare predictions with private targets, so a
+    choice by them is not covered by any charge; it is refused. ``scoring=released_r_squared`` is covered. With
+    ``refit=False`` nothing is chosen, but ``cv_results_`` has the scores, and ``best_params_`` says which is highest:
+    both are private.
+
     To stop at a budget, give the estimators a ledger and say ``error_score="raise"``: otherwise scikit-learn turns
     `dp.BudgetExceeded` into scores of nan.
 
@@ -32,6 +53,11 @@ def search_price(search: GridSearchCV, X: Any = None, y: Any = None) -> dp.Budge
     """
     if type(search) is not GridSearchCV:
         raise dp.PlanError(f"a GridSearchCV has a price, {type(search).__name__} has none: it may fit more often.")
+    if search.refit and search.scoring is not released_r_squared:
+        raise dp.PlanError(
+            "this search chooses by a score that is computed from private targets, which no charge covers. Say "
+            "scoring=released_r_squared, or refit=False, and choose by what was released."
+        )
     splitter = check_cv(search.cv, y)
     candidates = [
         _private_steps(clone(search.estimator).set_params(**each)) for each in ParameterGrid(search.param_grid)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,12 +14,23 @@ import pandas as pd  # type: ignore[import-untyped]
 import pytest
 import sklearn
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import dpframe as dp
-from dpframe_sklearn import PrivateCovariance, PrivatePCA, PrivateRidge, PrivateStandardScaler, RowHashFold
+from dpframe_sklearn import (
+    PrivateCovariance,
+    PrivatePCA,
+    PrivatePCACV,
+    PrivateRidge,
+    PrivateRidgeCV,
+    PrivateStandardScaler,
+    RowHashFold,
+)
+
+EVERY = (PrivatePCA, PrivatePCACV, PrivateCovariance, PrivateStandardScaler, PrivateRidge, PrivateRidgeCV)
 
 MADE: dict[str, Callable[..., Any]] = {
     "pca": PrivatePCA,
@@ -124,6 +136,25 @@ def test_a_ridge_is_near_least_squares() -> None:
     assert ridge.result_.interval("model").low.shape == (5,)
 
 
+def test_several_targets_are_one_run_and_a_model_each() -> None:
+    X, y = rows()
+    Y = np.column_stack([y, X[:, 0] - 2 * X[:, 2] + np.random.default_rng(5).standard_normal(len(X))])
+    ridge = PrivateRidge(target_bounds=([-100, -200], [300, 100]), **PROMISE, insecure_seed=1)
+    ridge.fit(X, pd.DataFrame(Y, columns=["a", "b"]))
+    assert ridge.make_plan(4, targets=2).spent == ridge.spent_
+    assert ((2, 4), (2,), (2,)) == (ridge.coef_.shape, ridge.intercept_.shape, ridge.r_squared_.shape)
+    exact = np.linalg.lstsq(np.column_stack([X, np.ones(len(X))]), Y, rcond=None)[0].T
+    for found, true in zip(ridge.coef_, exact, strict=True):
+        assert np.corrcoef(X @ found, X @ true[:4])[0, 1] > 0.99  # features are not the other target
+    assert ridge.predict(X) == pytest.approx(X @ ridge.coef_.T + ridge.intercept_)
+    column = PrivateRidge(target_bounds=(-100, 300), **PROMISE, insecure_seed=1).fit(X, y[:, None])
+    flat = PrivateRidge(target_bounds=(-100, 300), **PROMISE, insecure_seed=1).fit(X, y)
+    assert np.array_equal(column.coef_, flat.coef_[None])
+    assert np.array_equal(column.predict(X), flat.predict(X)[:, None])
+    with pytest.raises(dp.PlanError, match="2 numbers for 3"):
+        PrivateRidge(target_bounds=([0, 0], [1, 1]), **PROMISE).fit(X, X[:, :3])
+
+
 def test_the_order_and_names_of_a_data_frame_are_used() -> None:
     X, _ = rows(2000)
     frame = pd.DataFrame(X, columns=["a", "b", "c", "person"])
@@ -198,8 +229,8 @@ def test_ids_are_routed_as_metadata() -> None:
         ({"bounds": None}, "bounds are missing"),
         ({"bounds": (0, 1, 2)}, "must be a pair"),
         ({"bounds": "ab"}, "must be a pair"),
-        ({"bounds": ([0, 0], [1, 1])}, "2 numbers for 4 features"),
-        ({"bounds": {"x0": (0, 1)}}, "no range for the feature 'x1'"),
+        ({"bounds": ([0, 0], [1, 1])}, "2 numbers for 4 columns"),
+        ({"bounds": {"x0": (0, 1)}}, "no range for 'x1'"),
         ({"epsilon": None}, "epsilon is missing"),
         ({"neighbors": None}, "none was given"),
         ({"rows": "all"}, "rows= takes a dp.Rows"),
@@ -223,6 +254,27 @@ def test_further_refusals() -> None:
     for wanted in refused:
         with pytest.raises(dp.PlanError, match="n_components must be"):
             PrivatePCA(wanted, **PROMISE).fit(X)
+
+
+@pytest.mark.parametrize("make", EVERY, ids=lambda make: make.__name__)
+def test_a_fitted_estimator_is_shown_copied_and_kept(make: Any) -> None:
+    X, y = rows(300)
+    target = {"target_bounds": (-100, 300)} if make in (PrivateRidge, PrivateRidgeCV) else {}
+    fitted = make(**PROMISE, **target, insecure_seed=1).fit(X, y)
+    page = fitted._repr_html_()
+    assert make.__name__ in page
+    assert "href" not in page  # scikit-learn has no page about it
+    again = pickle.loads(pickle.dumps(fitted))
+    assert (again.spent_, repr(again)) == (fitted.spent_, repr(fitted))
+    for name in ("transform", "predict"):
+        if hasattr(fitted, name):
+            assert np.array_equal(getattr(fitted, name)(X), getattr(again, name)(X))
+    copied = clone(fitted)
+    assert not hasattr(copied, "result_")
+    assert np.array_equal(copied.fit(X, y).result_["covariance"], fitted.result_["covariance"])
+    if hasattr(fitted, "transform"):
+        frame = fitted.set_output(transform="polars").transform(X)
+        assert list(fitted.get_feature_names_out()) == frame.columns
 
 
 def test_the_core_does_not_import_scikit_learn() -> None:

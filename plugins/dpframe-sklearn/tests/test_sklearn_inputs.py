@@ -12,7 +12,7 @@ import pyarrow  # type: ignore[import-untyped]
 import pytest
 
 import dpframe as dp
-from dpframe_sklearn import PrivateCovariance, PrivatePCA, PrivateRidge, PrivateStandardScaler
+from dpframe_sklearn import PrivateCovariance, PrivatePCA, PrivateRidge, PrivateRidgeCV, PrivateStandardScaler
 
 PROMISE: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "bounds": (0, 100), "neighbors": "add-remove"}
 RIDGE: dict[str, Any] = {**PROMISE, "target_bounds": (0, 100)}
@@ -43,7 +43,10 @@ REFUSED: dict[str, Any] = {
     "no features": lambda: covariance(X[:, :0]),
     "masked features": lambda: covariance(np.ma.masked_greater(X, 50)),
     "ragged lists": lambda: covariance([*X.tolist(), [4711.0]]),
-    "two targets": lambda: slopes(X, np.column_stack([Y, Y])),
+    "two targets": lambda: PrivateRidgeCV(**RIDGE).fit(X, np.column_stack([Y, Y])),
+    "targets in three dimensions": lambda: slopes(X, Y[:, None, None]),
+    "no targets": lambda: slopes(X, X[:, :0]),
+    "targets of other rows in columns": lambda: slopes(X, X[:-1]),
     "complex targets": lambda: slopes(X, Y + 4711j),
     "targets of other rows": lambda: slopes(X, Y[:-1]),
     "ids of other rows": lambda: covariance(X, person=np.arange(COUNT - 1)),

@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import dpframe as dp
-from dpframe_sklearn import PrivateRidge, PrivateStandardScaler, RowHashFold, search_price
+from dpframe_sklearn import PrivateRidge, PrivateStandardScaler, RowHashFold, released_r_squared, search_price
 
 PROMISE: dict[str, Any] = {"epsilon": 2.0, "bounds": (0, 1), "neighbors": "add-remove"}
 TARGET: dict[str, Any] = {"target_bounds": (0, 1)}
@@ -110,35 +110,73 @@ def test_a_search_has_a_price_before_its_first_fit() -> None:
     private = {**PROMISE, "delta": 1e-6}
     pipeline = make_pipeline(PrivateStandardScaler(**private), "passthrough", ridge(delta=1e-6))
     grid, cv = {"privateridge__epsilon": [1.0, 2.0]}, RowHashFold(3)
-    price = search_price(GridSearchCV(pipeline, grid, cv=cv))
+    price = search_price(GridSearchCV(pipeline, grid, cv=cv, scoring=released_r_squared))
     assert (3 * (3.0 + 4.0) + 4.0, 7 * 2e-6) == pytest.approx((price.epsilon, price.delta))
     assert 3 * 7.0 == pytest.approx(search_price(GridSearchCV(pipeline, grid, cv=cv, refit=False)).epsilon)
     with pytest.raises(dp.PlanError, match="epsilon of PrivateRidge is missing"):
-        search_price(GridSearchCV(pipeline, {"privateridge__epsilon": [None]}, cv=cv))
+        search_price(GridSearchCV(pipeline, {"privateridge__epsilon": [None]}, cv=cv, refit=False))
+
+
+def test_a_search_stops_at_the_budget_after_what_its_price_said(tmp_path: Path) -> None:
+    """Priced at 3 · 2 + 3 · 2 + 2 = 14; a budget of 7 is for three fits, and the fourth raises."""
+    X, y = rows()
+    path = str(tmp_path / "budget.db")
+    account = dp.Ledger.create(path)
+    account.add("clinic", budget=dp.Budget(epsilon=7.0), neighbors="add-remove")
+    given: dict[str, Any] = {"cv": RowHashFold(3), "error_score": "raise", "scoring": released_r_squared}
+    search = GridSearchCV(ridge(ledger=path, dataset="clinic"), {"penalty": [0.1, 1.0]}, **given)
+    assert 14.0 == pytest.approx(search_price(search).epsilon)
+    assert 0 == account.dataset("clinic").runs
+    with pytest.raises(dp.BudgetExceeded):
+        search.fit(X, y)
+    assert 3 == account.dataset("clinic").runs
+    assert 6.0 == pytest.approx(account.dataset("clinic").spent.epsilon, rel=0.01)
 
 
 @pytest.mark.parametrize("cv", [None, 5, KFold(3, shuffle=True, random_state=0), ShuffleSplit(3), GroupKFold(2)])
 def test_under_add_remove_a_search_by_place_has_no_price(cv: Any) -> None:
     grid = {"penalty": [0.1, 1.0]}
     with pytest.raises(dp.PlanError, match=r"does not cover. Use cv=RowHashFold\(5\)"):
-        search_price(GridSearchCV(ridge(), grid, cv=cv))
+        search_price(GridSearchCV(ridge(), grid, cv=cv, refit=False))
     promise = dp.Rows(columns=[dp.Column(name, 0, 1) for name in "abcy"], neighbors="add-remove")
     with pytest.raises(dp.PlanError, match="Use cv=RowHashFold"):
-        search_price(GridSearchCV(PrivateRidge(epsilon=1.0, rows=promise), grid, cv=cv))
+        search_price(GridSearchCV(PrivateRidge(epsilon=1.0, rows=promise), grid, cv=cv, refit=False))
 
 
 def test_under_replace_a_search_by_anything_but_place_has_no_price() -> None:
     grid, estimator = {"penalty": [0.1, 1.0]}, ridge(neighbors="replace")
-    assert 2 * 3 * 2.0 + 2.0 == pytest.approx(search_price(GridSearchCV(estimator, grid, cv=3)).epsilon)
+    search = GridSearchCV(estimator, grid, cv=3, scoring=released_r_squared)
+    assert 2 * 3 * 2.0 + 2.0 == pytest.approx(search_price(search).epsilon)
     for cv in (RowHashFold(3), StratifiedKFold(3), GroupKFold(3)):
         with pytest.raises(dp.PlanError, match="must go by place and look at no cell"):
-            search_price(GridSearchCV(estimator, grid, cv=cv))
+            search_price(GridSearchCV(estimator, grid, cv=cv, refit=False))
 
 
 def test_what_may_fit_more_often_or_draw_rows_again_has_no_price() -> None:
     cv = RowHashFold(2)
     for wrapper in (BaggingRegressor(ridge(), n_estimators=4), make_pipeline(StandardScaler(), ridge())):
         with pytest.raises(dp.PlanError, match="in a search has no price"):
-            search_price(GridSearchCV(wrapper, {}, cv=cv))
+            search_price(GridSearchCV(wrapper, {}, cv=cv, refit=False))
     with pytest.raises(dp.PlanError, match="RandomizedSearchCV has none"):
         search_price(RandomizedSearchCV(ridge(), {"penalty": [0.1]}, cv=cv))
+
+
+@pytest.mark.parametrize("refit", [True, "r2", "best"])
+def test_a_choice_by_private_targets_has_no_price(refit: Any) -> None:
+    for scoring in (None, "r2", lambda *_: 0.0):
+        search = GridSearchCV(ridge(), {"penalty": [0.1]}, cv=RowHashFold(2), scoring=scoring, refit=refit)
+        with pytest.raises(dp.PlanError, match="chooses by a score that is computed from private targets"):
+            search_price(search)
+
+
+def test_a_search_by_released_scores_looks_at_no_held_out_row() -> None:
+    """Held-out targets that predictions cannot be compared with change no score and no choice."""
+    X, y = rows(2000)
+    made = make_pipeline(PrivateStandardScaler(**PROMISE, insecure_seed=1), ridge(bounds=(-9, 9), insecure_seed=1))
+    given: dict[str, Any] = {"scoring": released_r_squared, "cv": RowHashFold(3)}
+    search = GridSearchCV(made, {"privateridge__penalty": ["auto", 1e6]}, **given).fit(X, y)
+    assert {"privateridge__penalty": "auto"} == search.best_params_
+    fitted = search.best_estimator_
+    assert fitted[-1].r_squared_ == released_r_squared(fitted) == released_r_squared(fitted, X[:3], np.full(3, np.nan))
+    two = ridge(insecure_seed=1).fit(X, np.column_stack([y, X[:, 0]]))
+    assert two.r_squared_.mean() == released_r_squared(two)

@@ -155,7 +155,10 @@ class Spiked(dp.Mechanism):
             )
         if isinstance(self.spike, tuple):
             return f"no spike is above {largest:g} or below {smallest:g}"
-        return f"all spikes are about {largest:g}: unequal ones are not covered by one number"
+        if self.rank == 1:
+            return f"the spike is about {largest:g}"
+        needed = f"all {self.rank} spikes are about {largest:g}"
+        return f"{needed} (one number does not cover unequal ones; give each, as spike=[...])"
 
     def release(self, data: dp.PrivateData, level: float, random: dp.Random) -> dp.Kind:
         sample = data.moment.astype(np.float64) * (data.rows.step**2 / self.n)

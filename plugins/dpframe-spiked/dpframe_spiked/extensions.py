@@ -85,16 +85,22 @@ def private_fano(
 ) -> float:
     """A lower bound on the largest mean error of (ε, δ)-private estimates of n rows [Spiked covariance: Lemma 6].
 
+    As printed up to ε = 1.256, where e^ε = 1 + 2ε. Beyond it the proof of [Spiked covariance: Lemma 12] fails, and its
+    statement from 2.34 on; the bound then has ¾ in place of 1, with a proof for every ε in
+    docs/explanation/spiked-errata.md.
+
     Args:
         count: N, how many product laws there are.
         apart: ρ₀, the least distance of their parameters.
         divergence: l₀, the largest Kullback–Leibler divergence of two of them.
         variation: t₀, the largest sum over rows of their distances in total variation.
         epsilon: of the privacy.
-        delta: of the privacy; the second bound is positive only if it is below (e^ε − 1)e^{−4εt₀}/2.
+        delta: of the privacy; the second bound is positive only if it is below about ¾(e^ε − 1)e^{−4εt₀}.
     """
     classical = apart / 2 * (1 - (divergence + math.log(2)) / math.log(count))
     far = 4 * epsilon * variation
     chance = min(1.0, (count - 1) * math.exp(-far))
-    private = apart / 4 * chance * (1 - 2 * delta * math.exp(far) / math.expm1(epsilon))
-    return max(classical, private, 0.0)
+    left = 0.75 - delta * math.expm1(far) / math.expm1(epsilon)
+    if math.expm1(epsilon) <= 2 * epsilon:
+        left = max(left, 1 - 2 * delta * math.exp(far) / math.expm1(epsilon))
+    return max(classical, apart / 4 * chance * left, 0.0)

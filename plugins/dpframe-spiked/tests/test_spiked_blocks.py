@@ -236,7 +236,7 @@ def test_the_smallest_level_stays_within_the_exact_sampler(relation: str) -> Non
     rows = dp.Rows(norm=1.0, neighbors=relation, dim=DIM, contributions=8)
     mechanism = BlockGaussian(basis=BASIS, radii=(1.0, 1e-6))
     served, refused = (dp.Step(name="blocks", action=mechanism, level=m * mechanism.smallest_level) for m in (8, 4))
-    dp.Plan(rows=rows, budget=BUDGET, steps=[served]).run(np.eye(DIM))
+    dp.Plan(rows=rows, budget=BUDGET, steps=[served]).run([np.eye(DIM)])
     with pytest.raises(dp.PlanError, match="'block-gaussian' needs a level of at least"):
         dp.Plan(rows=rows, budget=BUDGET, steps=[refused])
 

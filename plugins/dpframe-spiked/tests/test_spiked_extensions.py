@@ -77,7 +77,32 @@ def test_fano_is_never_above_what_randomized_response_reaches() -> None:
     assert extensions.private_fano(**same) == pytest.approx(0.5)  # 1 − 2 ln 2/ln 16, and ¼·2
     weak = extensions.private_fano(**same | {"divergence": math.inf}, delta=0.1)
     assert weak == pytest.approx(0.5 * (1 - 0.2 * math.exp(0.4) / math.expm1(1.0)))
-    assert 0.0 == extensions.private_fano(**same | {"divergence": math.inf}, delta=0.9)
+    large = extensions.private_fano(**same | {"divergence": math.inf}, delta=0.9)
+    assert large == pytest.approx(0.5 * (0.75 - 0.9 * math.expm1(0.4) / math.expm1(1.0)))  # as proved for every ε
+    assert 0.0 == extensions.private_fano(**same | {"divergence": math.inf, "variation": 1.0}, delta=0.9)
+
+
+def test_a_change_of_measure_as_printed_fails_for_large_epsilon() -> None:
+    """[Spiked covariance: Lemma 12, Lemma 6]: one row that is "a" with probability t, or never, and a private answer.
+
+    P(A(X) = a) is (1 − t + te^ε)/(1 + e^ε) for the one law and 1/(1 + e^ε) for the other.
+    """
+    share = 1e-3
+    for epsilon, step, statement in ((1.25, True, True), (1.26, False, True), (2.3, False, True), (2.4, False, False)):
+        ratio = 1 - share + share * math.exp(epsilon)
+        assert step == (ratio <= math.exp(2 * epsilon * share))
+        assert statement == (ratio <= math.exp(4 * epsilon * share))
+    for count in (2, 5, 100, 10**6):
+        for epsilon in (0.3, 1.25, 1.26, 3.0, 8.0):
+            for share in (0.01, 0.1, 0.5, 1.0):
+                found = extensions.private_fano(
+                    count=count, apart=1.0, divergence=math.inf, variation=share, epsilon=epsilon
+                )
+                named = math.exp(epsilon) / (math.exp(epsilon) + count - 1)  # of randomized response over the names
+                assert 0.0 < found <= 1 - share * named - (1 - share) / count
+    jump: Any = {"count": 1000, "apart": 1.0, "divergence": math.inf, "variation": 0.2}
+    below, above = (extensions.private_fano(**jump, epsilon=epsilon) for epsilon in (1.256, 1.257))
+    assert above == pytest.approx(0.75 * below)
 
 
 def test_conditions_of_the_extensions() -> None:

@@ -305,6 +305,12 @@ def test_the_sums_are_those_of_numpy(center: bool, monkeypatch: pytest.MonkeyPat
     assert expected.tolist() == accumulate([values], [dp.Moment()], rows)[dp.Moment()]["moment"].tolist()
 
 
+def test_complex_rows_are_summed_as_real_ones() -> None:
+    values = of_all_kinds(500, 2 * DIM, 1.0)
+    rows = dp.Rows(norm=1.0, neighbors="add-remove", dim=DIM, complex=True)
+    assert expected_gram(values, rows.as_real) == compiled_gram(values.view(np.complex128), rows)
+
+
 def test_rows_of_another_dimension_are_not_summed() -> None:
     with compiler(True):
         for dim in (DIM - 1, DIM + 1, 40):
@@ -394,17 +400,22 @@ def test_nothing_is_read_beyond_the_last_cell() -> None:
         "    for count, dim in ((1, 17), (3, 20), (5, 24), (257, 31), (259, 100)):\n"
         "        rows = np.random.default_rng(dim).standard_normal((count, dim)).astype(dtype) / dim\n"
         "        how = lattice.steps_per_unit(dim, 1.0), lattice.inner_radius(dim), np.ones(dim, dtype=np.int64)\n"
-        "        for way in ('rows', 'columns'):\n"
+        "        for way in ('rows', 'columns', 'placed rows'):\n"
         "            total, skipped_rows = np.zeros((dim, dim), dtype=np.int64), np.zeros(count, dtype=np.int64)\n"
         "            room = total, skipped_rows, np.zeros((count, dim))\n"
         "            if way == 'rows':\n"
         "                found = kernels.add_rows(at_the_end(rows), *how, *room)\n"
         "            else:\n"
-        "                strips = at_the_end(np.ascontiguousarray(rows.T))\n"
+        "                strips = [at_the_end(rows)]\n"
+        "                if way == 'columns':\n"
+        "                    strips = at_the_end(np.ascontiguousarray(rows.T))\n"
         "                places = np.array([strip.ctypes.data for strip in strips], dtype=np.uint64)\n"
-        "                how_mapped = np.array([[0, 1, -1, 1, math.nan]] * dim)\n"
-        "                cells = places, np.full(dim, dtype is np.float32), count, how_mapped\n"
-        "                found = kernels.add_columns(*cells, *how, *room)\n"
+        "                stride = 0 if way == 'columns' else rows.strides[0]\n"
+        "                cells = kernels.Cells(places, np.full(len(strips), dtype is np.float32), stride, count)\n"
+        "                images = np.zeros((5, -(-dim // 8) * 8))\n"
+        "                images[:, :dim] = np.array([[0, 1, -1, 1, math.nan]] * dim).T\n"
+        "                how_mapped = kernels.Map(images, np.ones(2), np.zeros((0, 8)), np.zeros(0, np.int64))\n"
+        "                found = kernels.add_placed(cells, how_mapped, *how, *room)\n"
         "            assert found == (0, 0)\n"
         "            assert (total == lattice.gram(lattice.integer_rows(rows, 1.0)[0])).all()\n"
     )
@@ -456,7 +467,9 @@ def test_the_widest_rows() -> None:
     ("what", "check"),
     [
         ("add_rows", selftest.check_rows),
-        ("add_columns", selftest.check_normed_columns),
+        ("add_placed", selftest.check_normed_columns),
+        ("count_lengths", selftest.check_normed_columns),
+        ("sum_placed", selftest.check_normed_columns),
         ("round_columns", selftest.check_normed_columns),
     ],
 )

@@ -31,16 +31,20 @@ FIELDS = {
 STATISTICS = [dp.Moment(), RowSum(), NormHistogram(edges=[0.5, 1.0]), ColumnHistogram(column="age", edges=[20, 30])]
 
 
-@pytest.mark.parametrize("norm", [None, 1.0, 1e-7])
+LINEAR = [[2.0, -1.0, 0.0, 1e-3]] * 3 + [[0.0, 3.0, 0.0, 1.0]]
+
+
+@pytest.mark.parametrize("said", [{}, {"norm": 1.0}, {"norm": 1e-7}, {"norm": 1e-7, "linear": LINEAR}])
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
-def test_statements_can_be_parsed(dialect: Dialect, norm: float | None) -> None:
-    rows = dp.Rows(columns=COLUMNS, neighbors="replace", norm=norm, center=True, person="who", contributions=2)
+def test_statements_can_be_parsed(dialect: Dialect, said: dict[str, Any]) -> None:
+    rows = dp.Rows(columns=COLUMNS, neighbors="replace", center=True, person="who", contributions=2, **said)
     cells = Cells(dialect, dialect.quoted("people"), FIELDS, ("age",))
     for statistic in STATISTICS:
         for statement in compiled(statistic, rows, dialect, cells.subquery).statements:
             (parsed,) = sqlglot.parse(statement.sql, read=dialect.name)
             assert "select" == parsed.key
-            assert {"people"} == {table.name for table in parsed.find_all(sqlglot.exp.Table)}
+            inner = {each.alias for each in parsed.find_all(sqlglot.exp.CTE)}
+            assert {"people"} == {table.name for table in parsed.find_all(sqlglot.exp.Table)} - inner
             named = {column.name for column in parsed.find_all(sqlglot.exp.Column)}
             assert {"age", 'a"b', "sex", "who"} <= named
 

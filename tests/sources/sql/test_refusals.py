@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dpframe.plugin as dp
+from dpframe.sources.source import open_source
 from dpframe.sources.sql import dialects
 from tests.support.databases import ENGINES, connected, load, of_arrays, of_engine, run
 from tests.support.refusals import SECRETS, WORD, Watch
@@ -53,10 +54,10 @@ def test_what_does_not_fit(engine: str, request: pytest.FixtureRequest, watch: W
         check_refused(watch, plan(columns(dp.Column("born", 0, 1))), table, "'born' of the table holds")
         check_refused(watch, plan(columns(dp.Column("age", 0, 1), person="born")), table, "person=", "integers or text")
         check_refused(watch, plan(ROWS), lambda: dp.table(connection, "nobody"), "there is no such")
-        linear = columns(dp.Column("age", 0, 1), linear=[[0.5]])
-        check_refused(watch, plan(linear), table, "linear map", "without push=True")
         blocks = plan(ROWS, dp.release("folds", "gaussian-folds", folds=2))
-        check_refused(watch, blocks, table, "cannot be computed inside a database")
+        check_refused(watch, blocks, table, "cannot be computed inside a database", "without push=True")
+        wide = columns(dp.Category("sex", [f"level {i}" for i in range(129)]), linear=np.eye(129).tolist())
+        check_refused(watch, plan(wide), table, "more than 128 coordinates are not multiplied by a matrix inside")
         check_refused(watch, plan(dp.Rows(norm=1.0, neighbors="replace")), table, "columns=[...]")
         check_refused(watch, plan(columns(dp.Category("age", [1, 2**60]))), table, "2^53 or more")
         with pytest.raises(dp.DataError, match="not read one by one"):
@@ -141,8 +142,9 @@ def test_permissions(postgres: str, watch: Watch) -> None:
         connection.execute("GRANT SELECT (age) ON people TO reader")
         connection.execute("SET ROLE reader")
         check_refused(watch, plan(), lambda: dp.table(connection, "people"), "may it be read? (InsufficientPrivilege)")
-        age = plan(columns(dp.Column("age", 0, 100)))
-        assert 1 == len(age.run(dp.table(connection, "people")))
+        both = [dp.release("moment", "gaussian"), dp.release("sum", "gaussian-sum")]
+        age = plan(columns(dp.Column("age", 0, 100)), *both)
+        assert 2 == len(age.run(dp.table(connection, "people")))
         connection.execute("RESET ROLE")
         connection.execute("DROP OWNED BY reader")
         connection.execute("DROP ROLE reader")
@@ -152,6 +154,18 @@ def test_a_column_without_a_type_in_sqlite(watch: Watch) -> None:
     with connected("sqlite", "") as connection:
         load(connection, "sqlite", CELLS, {"age": ""})
         check_refused(watch, plan(), lambda: dp.table(connection, "people"), "'age' of the table holds a type that")
+
+
+def test_sqlite_compiles_what_is_checked_before_the_charge_and_runs_none_of_it() -> None:
+    """A SELECT with LIMIT 0 may still fill the subqueries in it."""
+    rows = columns(dp.Column("age", 0, 100), person="who", contributions=1)
+    with connected("sqlite", "") as connection:
+        load(connection, "sqlite", CELLS)
+        ran: list[str] = []
+        connection.set_trace_callback(ran.append)
+        open_source(dp.table(connection, "people"), rows)
+        connection.set_trace_callback(None)
+    assert {"PRAGMA"} == {statement.split()[0] for statement in ran if "people" in statement}
 
 
 def test_queries(postgres: str, watch: Watch) -> None:

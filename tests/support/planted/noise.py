@@ -119,6 +119,21 @@ class TooSureOfItself(Right):
         return dp.SymmetricMatrix(data.moment)
 
 
+class RedrawnTooClose(Right):
+    """The right noise, stated as it is, but a release that is drawn again has half of it."""
+
+    def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
+        deviation = self.scale(rows, level)
+        return {"diagonal": deviation, "off-diagonal": deviation}
+
+    def noiseless(self, data: dp.PrivateData) -> dp.Kind:
+        return dp.SymmetricMatrix(data.moment)
+
+    def redraw(self, value: dp.Kind, rows: dp.Rows, level: float, random: np.random.Generator) -> dp.Kind:
+        noise = random.standard_normal(value.array.shape) * self.scale(rows, level) / 2
+        return dp.SymmetricMatrix(value.array + symmetric(noise))
+
+
 class RoughLattice(Right):
     """Noise in steps of 2²⁰, which leave the last digits of the moment as they are."""
 
