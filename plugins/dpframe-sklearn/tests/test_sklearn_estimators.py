@@ -215,7 +215,7 @@ def test_ids_are_routed_as_metadata() -> None:
     X, y = rows(400)
     with sklearn.config_context(enable_metadata_routing=True):
         ridge = PrivateRidge(target_bounds=(-100, 300), **PROMISE, insecure_seed=1).set_fit_request(person=True)
-        pipeline = make_pipeline(PrivateStandardScaler(**PROMISE).set_fit_request(person=True), ridge)
+        pipeline = make_pipeline(PrivateStandardScaler(**PROMISE, insecure_seed=1).set_fit_request(person=True), ridge)
         pipeline.fit(X, y, person=np.zeros(400, dtype=int))  # all rows are of one person: one counts
         scores = cross_val_score(ridge, X, y, cv=RowHashFold(2), params={"person": np.arange(400)})
     assert 1.0 == pytest.approx(float(pipeline[0].result_["covariance.count"]), abs=60)
