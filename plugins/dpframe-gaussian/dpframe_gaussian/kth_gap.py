@@ -261,12 +261,12 @@ def _by_concentration(split: Split, beta: float) -> float:
 
 
 def _by_parts(split: Split, beta: float) -> Floats:
-    """For each width, the parts of the error with a share of β each."""
+    """For each width, the parts of the error with a share of β each: for rank-k parts there are five."""
     target, (first, second), moved = split.target, split.sides, split.tau * split.steepest
     if not target.kept:
         error: Floats = np.minimum(first, second) + moved * _tail(beta - split.left)
         return float(target.values[0]) * math.sqrt(2) * error
-    x = _tail((beta - split.left) / 4)
+    x = _tail((beta - split.left) / 5)  # ‖N₁₁‖, ‖N₁₂‖, and the sums with the factors of turned, first and second
     own = split.noise.frobenius(target.k) + split.noise.scale * x
     sine = np.minimum((split.cross + split.tau * x) / split.open, math.sqrt(0.5))
     leading = own + (split.turned + moved * x) * sine

@@ -292,3 +292,26 @@ def test_near_the_threshold_it_is_better_than_what_any_gap_allows() -> None:
         near = kth_gap.frobenius(target, GOE)
         assert near is not None
         assert near < 0.5 * gap_free.hoffman_wielandt(target, GOE)
+
+
+def test_every_part_of_a_bound_with_a_confidence_has_its_own_share_of_what_may_fail() -> None:
+    """‖M̂_k − M_k‖_F by hand, from five quantities: none may exceed its mean by more than its share allows."""
+    target = Target.rank_k([60.0, 40.0, 35.0, 5.0, 0.0, 0.0], 3)
+    split = kth_gap.Split(target, GOE)
+    tau, moved = math.sqrt(0.5), split.steepest * math.sqrt(0.5)
+    parts = {  # the means, and the Lipschitz constants in units of independent normal variables
+        "‖N₁₁‖_F": (math.sqrt(6.0), 1.0),
+        "‖N₁₂‖": (tau * 2 * math.sqrt(3.0), tau),
+        "F̄": (split.turned, moved),
+        "F": (split.sides[0], moved),
+        "S": (split.sides[1], moved),
+    }
+    with np.errstate(divide="ignore", invalid="ignore"):
+        deviation = np.sqrt(2 * np.log(len(parts) / (BETA - split.left)))
+    own, cross, turned, first, second = (mean + deviation * constant for mean, constant in parts.values())
+    sine = np.minimum(cross / split.open, math.sqrt(0.5))
+    beside = np.minimum(2 * second**2, 2 * first**2 + (second * sine) ** 2)
+    at = split.left < BETA
+    expected = np.hypot(own + turned * sine, np.sqrt(beside))[at]
+    assert at.sum() > 50
+    np.testing.assert_allclose(kth_gap._by_parts(split, BETA)[at], expected, rtol=1e-12)
