@@ -86,7 +86,7 @@ class Chunk(Redacted):
 
     def total(self) -> IntArray:
         """The sum of the integer rows, without the constant coordinate."""
-        return np.asarray(self.integers()[:, : self.rows.known_dim].sum(axis=0)).astype(np.int64)
+        return np.asarray(self.integers()[:, : self.rows.real_dim].sum(axis=0)).astype(np.int64)
 
     def length_counts(self, grid: Grid) -> IntArray:
         """The numbers of rows in bins of their length, neither clipped to the norm nor rounded to the lattice."""
@@ -110,7 +110,7 @@ class Chunk(Redacted):
         if self._all_finite():
             return len(self)
         with np.errstate(over="ignore"):
-            return int(np.isfinite(self.values.astype(np.float64, copy=False)).all(axis=1).sum())
+            return int(np.isfinite(self.values.astype(self.rows.dtype, copy=False)).all(axis=1).sum())
 
     def _all_finite(self) -> bool:
         """Whether every coordinate is known to be finite: a sum of doubles is finite only if all its terms are."""

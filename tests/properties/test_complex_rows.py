@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 import dpframe.plugin as dp
 from dpframe import registry, sensitivity
 from dpframe.lattice import RADIUS, inner_radius
+from dpframe.reading.mapper import mapper
+from dpframe.reading.scratch import Scratch
 from dpframe.reading.totals import accumulate
 from dpframe.sources import open_source
 from tests.support.compiled import NASTY, reference_integers
@@ -123,6 +125,15 @@ def test_a_cell_that_is_not_finite_in_either_part_loses_its_row_and_no_other(par
     expected = moment(np.delete(values, [0, 20], axis=0), promise())
     getattr(values, part)[[0, 20], [0, DIM - 1]] = bad
     assert expected == moment(values, promise())
+
+
+def test_a_statistic_of_others_counts_and_adds_up_both_parts() -> None:
+    values = complex_rows(50)
+    values[0] = complex(1.0, np.nan)
+    (chunk,) = mapper(promise(), Scratch())(values)
+    assert chunk.count() == 49
+    assert np.array_equal(chunk.total(), chunk.integers().sum(axis=0))
+    assert chunk.total().shape == (2 * DIM,)
 
 
 def test_a_memory_map_and_a_dask_array_are_read_alike(tmp_path: Path) -> None:
