@@ -23,8 +23,8 @@ CODE = ("dpframe", "plugins/*/dpframe_*")
 TESTS = ("tests", "plugins/*/tests")
 HEAD = """# The papers, item by item
 
-Every algorithm, theorem, lemma, corollary, remark and figure of the papers that dpframe builds on (they have no
-tables), where it is, and how it is tested. This page is written by `python -m docs.building.papers` from the items in
+Every algorithm, theorem, lemma, corollary, definition, remark and figure of the papers that dpframe builds on (they
+have no tables), and the numbered equations that say something of their own: where it is, and how it is tested. This page is written by `python -m docs.building.papers` from the items in
 `docs/building/papers.toml` and from the citations in docstrings and pages; a test fails when an item has no place,
 when a citation names no item, or when this page is not current.
 
