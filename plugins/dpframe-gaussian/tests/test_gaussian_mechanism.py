@@ -173,6 +173,14 @@ def test_the_classical_level_costs_no_more_than_it_promises(epsilon: float) -> N
     assert dp.accountant("gdp").epsilon(losses, 1e-6) < epsilon
 
 
+@pytest.mark.parametrize(("shift", "most"), [(1.0, 49.6), (math.sqrt(2), 19.7)], ids=["add-remove", "replace"])
+def test_printed_noise_is_private_up_to_some_epsilon_and_not_for_every_one(shift: float, most: float) -> None:
+    """[Re-Analyze Gauss: Theorem 2.2]: σ(G + Gᵀ) is isotropic of scale 2σ, σ = √(2 ln(1.25/δ))/ε, at δ = 0.01."""
+    for epsilon, private in ((0.5, True), (most, True), (most + 0.1, False)):
+        mu = shift * epsilon / (2 * math.sqrt(2 * math.log(125)))
+        assert private == (dp.accountant("gdp").delta([dp.losses.Gaussian(mu=mu)], epsilon=epsilon) <= 0.01)
+
+
 @pytest.mark.parametrize("noise", ["goe", "triangular", "paper"])
 def test_the_density_is_that_of_the_noise(noise: str) -> None:
     """Its logarithm falls by half the sum of squares of the noise, each in its own deviations."""

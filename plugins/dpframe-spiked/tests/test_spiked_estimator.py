@@ -73,6 +73,16 @@ def test_printed_levels_give_the_printed_variances(parts: int, square: float) ->
     assert composed < 1.0
 
 
+@pytest.mark.parametrize(("parts", "delta", "most"), [(1, 0.1, 5.7), (1, 1e-6, 8.7), (2, 0.1, 17.8)])
+def test_printed_noise_is_private_up_to_some_epsilon_and_not_for_every_one(
+    parts: int, delta: float, most: float
+) -> None:
+    """[Spiked covariance: Lemma 1] for one part; and both parts of Algorithm 1 together."""
+    for epsilon, private in ((0.5, True), (most, True), (most + 0.1, False)):
+        losses = [dp.losses.Gaussian(mu=printed_level(epsilon=epsilon, delta=delta, parts=parts))]
+        assert private == (dp.accountant("gdp").delta(losses, epsilon=epsilon) <= delta)
+
+
 def noise_of(values: Floats, draws: int, level: float, **changes: Any) -> tuple[Floats, Spiked]:
     """What the noise on the projector does to the leading direction of exact rank-one data, many times."""
     mechanism = Spiked(**{**PARAMETERS, "rank": 1, "output": "components", **changes})
