@@ -24,9 +24,10 @@ TESTS = ("tests", "plugins/*/tests")
 HEAD = """# The papers, item by item
 
 Every algorithm, theorem, lemma, corollary, definition, remark and figure of the papers that dpframe builds on (they
-have no tables), and the numbered equations that say something of their own: where it is, and how it is tested. This page is written by `python -m docs.building.papers` from the items in
-`docs/building/papers.toml` and from the citations in docstrings and pages; a test fails when an item has no place,
-when a citation names no item, or when this page is not current.
+have no tables), and the numbered equations that say something of their own: where it is, and how it is tested. This
+page is written by `python -m docs.building.papers` from the items in `docs/building/papers.toml` and from the citations
+in docstrings and pages; a test fails when an item has no place, when a citation names no item, or when this page is not
+current.
 
 *Implemented*: there is code for it, and a test. *Corrected*: the same, where what is printed needs a mend, which the
 errata explain: of [Re-Analyze Gauss](../explanation/gaussian-error.md#errata-of-the-paper), of
