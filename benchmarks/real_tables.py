@@ -2,13 +2,14 @@
 
 Ranges are written down here: from data dictionaries, from what a quantity can be (a rate, a flag, a pixel), or rounded
 generously from what is known of it. None is computed from the rows. Cells outside are clipped, missing cells stand at
-the middle. Of a table with more than `MOST_ROWS` rows a fixed sample is taken.
+the middle. Of a table with more than `MOST_ROWS` rows a fixed sample is taken, unless all are asked for.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import attrs
@@ -97,12 +98,12 @@ class RealTable:
     shared: bool
 
 
-def shared(folder: Path = SHARED) -> Iterator[RealTable]:
-    """Tables of the folder beside the repository, those that are there."""
+def shared(folder: Path = SHARED, most: int = MOST_ROWS) -> Iterator[RealTable]:
+    """Tables of the folder beside the repository, those that are there, with at most this many rows."""
     for name, stem in FILES.items():
         if (file := folder / f"{stem}.npz").exists():
             with np.load(file, allow_pickle=False) as found:
-                yield _shared(name, found)
+                yield _shared(name, found, most)
 
 
 def missing(folder: Path = SHARED) -> list[str]:
@@ -110,16 +111,17 @@ def missing(folder: Path = SHARED) -> list[str]:
     return [name for name, stem in FILES.items() if not (folder / f"{stem}.npz").exists()]
 
 
-def _shared(name: str, found: Mapping[str, FloatArray]) -> RealTable:
+def _shared(name: str, found: Mapping[str, FloatArray], most: int) -> RealTable:
     cells = found["X"]
+    table = partial(_table, name, shared=True, most=most)
     if name == "adult":
-        return _table(name, np.column_stack([cells, found["y"]]), ADULT, 6, shared=True)
+        return table(np.column_stack([cells, found["y"]]), ADULT, 6)
     if name == "acs":
-        return _table(name, cells, ACS, 14, shared=True)
+        return table(cells, ACS, 14)
     if name == "kdd":
-        return _table(name, cells, KDD, None, shared=True)
+        return table(cells, KDD, None)
     coarse = cells.reshape(-1, 7, 4, 7, 4).mean(axis=(2, 4))
-    return _table(name, coarse.reshape(-1, 49), PIXELS, None, shared=True)
+    return table(coarse.reshape(-1, 49), PIXELS, None)
 
 
 def bundled() -> Iterator[RealTable]:
@@ -132,9 +134,17 @@ def bundled() -> Iterator[RealTable]:
                 yield _table(name, found[name], ranges, target, shared=False)
 
 
-def _table(name: str, cells: FloatArray, ranges: Sequence[Range], target: int | None, *, shared: bool) -> RealTable:
-    if len(cells) > MOST_ROWS:
-        cells = cells[np.sort(np.random.default_rng(SAMPLE).choice(len(cells), MOST_ROWS, replace=False))]
+def _table(
+    name: str,
+    cells: FloatArray,
+    ranges: Sequence[Range],
+    target: int | None,
+    *,
+    shared: bool,
+    most: int = MOST_ROWS,
+) -> RealTable:
+    if len(cells) > most:
+        cells = cells[np.sort(np.random.default_rng(SAMPLE).choice(len(cells), most, replace=False))]
     return RealTable(name=name, rows=mapped(cells, ranges), target=target, shared=shared)
 
 

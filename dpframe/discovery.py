@@ -30,7 +30,7 @@ OWN = {
         *("mechanism adaptive", "postprocessor kept-share", "postprocessor column-scales"),
         *("postprocessor ball-or-box-center", "postprocessor ball-or-box-norm", "postprocessor adaptive-count"),
         *("postprocessor adaptive-mean", "postprocessor adaptive-covariance", "postprocessor denoise"),
-        *("postprocessor preconditioner", "postprocessor affordable-radius"),
+        *("postprocessor preconditioner", "postprocessor affordable-radius", "postprocessor regression-scales"),
     ),
     "dpframe-gaussian": ("mechanism gaussian", "mechanism gaussian-folds", "mechanism gaussian-sum"),
     "dpframe-laplace": ("mechanism laplace-eigenvalues", "mechanism laplace-sum", "mechanism matrix-laplace"),

@@ -153,6 +153,7 @@ SUBJECTS: dict[str, dict[str, Any]] = {
     "real-part": {"of": "covariance"},
     "discriminant": {"of": "moment", "target": "sex"},
     "regression": {"of": "moment", "target": "hours"},
+    "regression-scales": {"of": "moment", "targets": (0,)},
     "scales": {"of": "covariance"},
     "spiked-covariance": {"of": "covariance", "rank": 1, "n": 100},
     "to-units": {"of": "components"},

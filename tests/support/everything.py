@@ -40,6 +40,7 @@ CENTERED = [
     dp.derive("shrunk", "eigenvalue-shrinkage", of="eigenvalues", n=2000, dim=4, noise=0.01),
     dp.derive("rank", "eigen-ratio-rank", of="eigenvalues"),
     dp.derive("column_scales", "column-scales", of="moment"),
+    dp.derive("regression_scales", "regression-scales", of="moment", targets=[0]),
     dp.derive("about", "ball-or-box-center", center="mean", radius="count", columns=[1, 1, 2]),
     dp.derive("norm", "ball-or-box-norm", center="mean", radius="count", columns=[1, 1, 2]),
     dp.derive("wider", "affordable-radius", radius="norm", pilot="moment", pilot_radius="count", **PREDICTED),

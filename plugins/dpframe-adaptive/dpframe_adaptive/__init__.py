@@ -9,6 +9,7 @@ from dpframe_adaptive.place import BallOrBoxCenter, BallOrBoxNorm, ColumnScales,
 from dpframe_adaptive.preconditioner import Preconditioner
 from dpframe_adaptive.reach import AffordableRadius
 from dpframe_adaptive.recipe import Adaptive
+from dpframe_adaptive.regression_scales import RegressionScales
 
 DPFRAME_API = 1
 
@@ -25,6 +26,7 @@ def dpframe_postprocessors() -> list[type[dp.PostProcessor]]:
     return [
         KeptShare,
         ColumnScales,
+        RegressionScales,
         AffordableRadius,
         Preconditioner,
         BallOrBoxCenter,
@@ -48,4 +50,5 @@ __all__ = [
     "Denoise",
     "KeptShare",
     "Preconditioner",
+    "RegressionScales",
 ]

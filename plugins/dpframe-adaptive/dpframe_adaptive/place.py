@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
 import numpy as np
 
 import dpframe.plugin as dp
-from dpframe_adaptive.shrinkage import rotation_invariant
+from dpframe_adaptive.denoise import corrected
 
 MOST_KEPT = 1 - 1e-6
 """The largest quantile that can be released."""
@@ -54,26 +55,22 @@ class KeptShare(dp.PostProcessor):
         return min(max(1 - beyond / count, 0.5), MOST_KEPT)
 
 
-def target_weight(dim: int, targets: int) -> float:
-    """β, the variance of a target in the scaled coordinates, where that of a feature is 1: √(p/q), at least 1.
-
-    For p features and q targets the squared length of a row is about p + qβ, and noise on the moment is in proportion
-    to it. Slopes are wrong by noise on the covariances with the target, which costs (p + qβ)²·p/β of its variance, and
-    by noise on those among features, which costs (p + qβ)²·pρ, ρ being the squared length of the slopes. Without the
-    second, β = p/q is best, and without the first, β = 0. At √(p/q) the sum is at most 1.11 times what it is at 1 for
-    ρ up to 1 and one target; where ρ is near zero, it is 0.65 of it for 5 features, and 0.29 for 22.
+def column_deviations(pilot: dp.AugmentedMoment, noise: Mapping[str, float]) -> dp.FloatArray:
+    """The deviation of each coordinate; one that is within noise of zero is replaced by that of the noise.
 
     Args:
-        dim: the number of all coordinates.
-        targets: how many of them are predicted.
+        pilot: a moment of rows about any center.
+        noise: that on its entries.
     """
-    return max(math.sqrt((dim - targets) / targets), 1.0) if targets else 1.0
+    covariance = dp.postprocess.CovarianceOf(of=pilot, of_noise=noise)
+    deviation = float(covariance.result_noise().get("off-diagonal", 0.0))
+    variances = np.diag(corrected(covariance.apply().array, "covariance", deviation))
+    return np.asarray(np.sqrt(np.maximum(variances, max(deviation, 1e-300))))
 
 
-def check_targets(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
-    """Validate a list of coordinates."""
-    if not isinstance(value, tuple) or not all(dp.validators.is_int(each) and each >= 0 for each in value):
-        raise dp.validators.refuse(owner, attribute.name, "a list of coordinates, from 0 on", value)
+def relative_scales(scales: dp.FloatArray) -> dp.FloatArray:
+    """Scales as a share of the largest, none below a 32nd of it."""
+    return np.asarray(np.maximum(scales / scales.max(), SMALLEST_SCALE))
 
 
 @attrs.frozen(kw_only=True)
@@ -81,35 +78,23 @@ class ColumnScales(dp.PostProcessor):
     """The deviation of each coordinate from a pilot moment, as a share of the largest, by which rows are divided.
 
     A deviation that is within noise of zero is replaced by that of the noise, so that no column is stretched for its
-    noise alone; none is below a 32nd of the largest. Coordinates that a regression predicts are divided by less, see
-    `target_weight`.
+    noise alone; none is below a 32nd of the largest.
 
     Args:
         of: the pilot moment, augmented, about any center.
-        targets: the coordinates that are predicted, if any.
     """
 
     name = "column-scales"
     gives = dp.Scales
 
     of: Any = dp.input(dp.AugmentedMoment)
-    targets: tuple[int, ...] = attrs.field(default=(), converter=dp.validators.as_tuple, validator=check_targets)
     of_noise: Any = dp.noise_of("of")
-
-    def check(self, rows: dp.Rows) -> None:
-        if self.targets and max(self.targets) >= rows.known_dim:
-            raise dp.PlanError(f"targets of {self.name!r} must be below {rows.known_dim}, the number of coordinates.")
 
     def output_shape(self, rows: dp.Rows) -> dp.Shape:
         return (rows.dim,)
 
     def apply(self) -> dp.Scales:
-        covariance = dp.postprocess.CovarianceOf(of=self.of, of_noise=self.of_noise)
-        deviation = float(covariance.result_noise().get("off-diagonal", 0.0))
-        variances = np.diag(rotation_invariant(covariance.apply().array, deviation))
-        deviations = np.sqrt(np.maximum(variances, max(deviation, 1e-300)))
-        deviations[list(self.targets)] /= math.sqrt(target_weight(len(deviations), len(self.targets)))
-        return dp.Scales(np.maximum(deviations / deviations.max(), SMALLEST_SCALE))
+        return dp.Scales(relative_scales(column_deviations(self.of, self.of_noise)))
 
 
 @attrs.frozen(kw_only=True)

@@ -14,6 +14,7 @@ one with the smallest sum, and never below the released one.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -21,15 +22,72 @@ import numpy as np
 
 import dpframe.plugin as dp
 from dpframe_adaptive.denoise import corrected
-from dpframe_adaptive.place import check_targets
 
 LARGEST = 1e6
 """A radius is not enlarged by more than this."""
 
 MISSED = 0.05
-"""What scaling rows down to the released radius is supposed to cost, as a share of what a model explains. Nothing that
-is released says what it does cost: 0 where all is linear, and all of it in the worst case. A model that explains 95
-percent of what least squares explains is taken for a good one: noise may cost at most half of what it lacks."""
+"""What scaling rows down to the released radius is supposed to cost, as a share of what a model explains, in columns
+that are divided by their deviations. Nothing that is released says what it does cost: 0 where all is linear, and all of
+it in the worst case. A model that explains 95 percent of what least squares explains is taken for a good one."""
+
+
+def check_targets(owner: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    """Validate a list of coordinates."""
+    if not isinstance(value, tuple) or not all(dp.validators.is_int(each) and each >= 0 for each in value):
+        raise dp.validators.refuse(owner, attribute.name, "a list of coordinates, from 0 on", value)
+
+
+def noise_cost(
+    covariance: dp.FloatArray,
+    noise: Mapping[str, float],
+    scale: dp.FloatArray,
+    targets: tuple[int, ...],
+    target: int,
+    *,
+    times: float,
+) -> float:
+    """What the noise of the moment to come costs a model, as a share of what it explains.
+
+    Noise of deviation τ on all entries costs slopes w about τ²(1 + |w|²)·tr A⁻¹ of the variance that they explain, A
+    being the covariance of the features. No number, or infinity, where nothing is known.
+
+    Args:
+        covariance: of the pilot, not scaled.
+        noise: that on its entries.
+        scale: the numbers that coordinates are divided by.
+        targets: the coordinates that are predicted.
+        target: the one of them that counts.
+        times: how large that noise is in scaled coordinates, in units of the noise of the pilot.
+    """
+    deviation = np.float64(noise.get("off-diagonal", 0.0))
+    features = [place for place in range(len(scale)) if place not in targets]
+    model = dp.postprocess.Regression(
+        of=dp.Covariance(covariance),
+        mean=dp.Mean(np.zeros(len(scale))),
+        target=target,
+        features=features,
+        of_noise=noise,
+    ).apply()
+    explained = model.r_squared * covariance[target, target] / scale[target] ** 2
+    slopes = model.slopes * scale[features] / scale[target]
+    inner = corrected(covariance[np.ix_(features, features)], "covariance", deviation)
+    scaled = inner / np.outer(scale[features], scale[features])
+    if not np.all(np.isfinite(scaled)):
+        return math.inf
+    variances = np.linalg.eigvalsh(scaled)
+    coming = deviation * times
+    hidden = coming * math.sqrt(len(features))  # half of the usual largest eigenvalue of the noise
+    cost = coming**2 * (1 + slopes @ slopes) * (1 / np.maximum(variances, hidden)).sum()
+    return float(cost / max(explained, 0.0))
+
+
+def enlargement(noise: float, missed: float) -> float:
+    """How many times longer a radius is best, if noise costs the first share and scaling down the second as it is.
+
+    For a radius x times as long it is noise·x⁴ + missed/x², which is smallest where 4·noise·x⁶ = 2·missed.
+    """
+    return float((missed / (2 * np.float64(noise))) ** (1 / 6))
 
 
 @attrs.frozen(kw_only=True)
@@ -89,25 +147,10 @@ class AffordableRadius(dp.PostProcessor):
     def _affordable(self, target: int) -> float:
         """The radius at which noise and what is lost by scaling down cost the model of one target least."""
         released = dp.postprocess.CovarianceOf(of=self.pilot, of_noise=self.pilot_noise)
-        covariance, noise = released.apply(), released.result_noise()
-        deviation, scale = np.float64(noise.get("off-diagonal", 0.0)), self.scale.array
-        features = [place for place in range(len(scale)) if place not in self.targets]
-        if not (deviation > 0.0 and features):
+        covariance, noise, scale = released.apply().array, released.result_noise(), self.scale.array
+        if not (noise.get("off-diagonal", 0.0) > 0.0 and len(set(self.targets)) < len(scale)):
             return 0.0
-        model = dp.postprocess.Regression(
-            of=dp.Covariance(covariance.array),
-            mean=dp.Mean(np.zeros(len(scale))),
-            target=target,
-            features=features,
-            of_noise=noise,
-        ).apply()
-        explained = model.r_squared * covariance.array[target, target] / scale[target] ** 2
-        slopes = model.slopes * scale[features] / scale[target]
-        inner = corrected(covariance.array[np.ix_(features, features)], "covariance", deviation)
-        variances = np.linalg.eigvalsh(inner / np.outer(scale[features], scale[features]))
-        hidden = deviation * math.sqrt(len(features))  # half of the usual largest eigenvalue of the noise
-        cost = deviation**2 * (1 + slopes @ slopes) * (1 / np.maximum(variances, hidden)).sum()
         radius = np.float64(self.radius.array)
-        at_radius = cost * (radius / self.pilot_radius.array) ** 4 / self.gain**2 / max(explained, 0.0)
-        # The sum at·x⁴ + missed/x², for a radius x times as large, is smallest where 4·at·x⁶ = 2·missed.
-        return float(radius * (self.missed / (2 * at_radius)) ** (1 / 6))
+        times = float((radius / self.pilot_radius.array) ** 2 / self.gain)
+        cost = noise_cost(covariance, noise, scale, self.targets, target, times=times)
+        return float(radius * enlargement(cost, self.missed))

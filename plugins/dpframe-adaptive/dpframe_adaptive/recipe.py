@@ -252,8 +252,9 @@ class Rounds(dp.Recipe):
                 steps.append(dp.derive(gives, "preconditioner", **known, **self._preconditioner))
                 radius, longest = f"{name}.linear-radius", self._longest
             else:
-                predicted = {"targets": self.targets} if self.targets else {}
-                steps.append(dp.derive(gives, "column-scales", of=pilot, **predicted))
+                scales = {"of": pilot, "targets": self.targets, "gain": self._gain} if self.targets else {"of": pilot}
+                by = "regression-scales" if self.targets else "column-scales"
+                steps.append(dp.derive(gives, by, **scales))
                 radius, longest = f"{name}.scaled-radius", self._longest / SMALLEST_SCALE
             steps.append(self._radius(radius, weight, kept, place, longest=longest))
         if self.targets:
@@ -292,17 +293,20 @@ class Rounds(dp.Recipe):
     @property
     def _preconditioner(self) -> dict[str, Any]:
         """What the linear map depends on, beside released values."""
-        assert self.shares.pilot is not None  # the map comes from a pilot
-        gain = float(f"{self.shares.moment / self.shares.pilot:.3g}")
         if self.goal == "covariance":
-            return {"power": 0.25, "gain": gain}
-        return {"power": None, "components": COMPONENTS if self.k is None else (self.k,), "gain": gain}
+            return {"power": 0.25, "gain": self._gain}
+        return {"power": None, "components": COMPONENTS if self.k is None else (self.k,), "gain": self._gain}
 
     def _affordable(self, name: str) -> dict[str, Any]:
         """What the enlarged radius depends on, beside the released one."""
-        assert self.shares.pilot is not None  # a regression has one, for its scales
         released = {"pilot": f"{name}.pilot", "pilot_radius": f"{name}.radius", "scale": f"{name}.scale"}
-        return {**released, "targets": self.targets, "gain": float(f"{self.shares.moment / self.shares.pilot:.3g}")}
+        return {**released, "targets": self.targets, "gain": self._gain}
+
+    @property
+    def _gain(self) -> float:
+        """The level of the moment, in units of that of the pilot."""
+        assert self.shares.pilot is not None  # asked for what follows from a pilot only
+        return float(f"{self.shares.moment / self.shares.pilot:.3g}")
 
     @property
     def _choice(self) -> dict[str, Any]:

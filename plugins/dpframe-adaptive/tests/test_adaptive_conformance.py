@@ -15,6 +15,7 @@ from dpframe_adaptive import (
     Denoise,
     KeptShare,
     Preconditioner,
+    RegressionScales,
 )
 
 SUM = dp.AugmentedSum([30.0, -20.0, 50.0], constant=0.5)
@@ -25,6 +26,7 @@ LINEAR = dp.LinearMap([[1.0, 0.25], [0.25, 0.5]])
 test_places = conformance(
     KeptShare(of=SUM, beyond_per_noise=5.0),
     ColumnScales(of=MOMENT),
+    RegressionScales(of=MOMENT, targets=(1,)),
     AffordableRadius(radius=RADIUS, pilot=MOMENT, pilot_radius=RADIUS, scale=SCALE, targets=(1,)),
     Preconditioner(sum=SUM, moment=MOMENT, about=CENTER, power=None, components=(1,)),
     BallOrBoxCenter(center=CENTER, radius=RADIUS),

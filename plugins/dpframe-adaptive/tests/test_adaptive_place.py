@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import dpframe.plugin as dp
 from dpframe_adaptive import BallOrBoxCenter, BallOrBoxNorm, ColumnScales, KeptShare
-from dpframe_adaptive.place import target_weight
 
 CENTER = dp.Mean([0.5, -0.25, 2.0])
 
@@ -68,32 +65,3 @@ def test_scales_follow_deviations_and_end_at_the_noise() -> None:
     assert found[0] > found[1] > found[2] == pytest.approx(np.sqrt(0.25 / 4.0), rel=0.2)
     exact = ColumnScales(of=released).apply().array
     np.testing.assert_allclose(exact, [1.0, 0.5, 1 / 32], rtol=1e-12)
-
-
-@pytest.mark.parametrize(("dim", "targets"), [(4, (3,)), (10, (0,)), (9, (2, 5, 6))])
-def test_targets_are_divided_by_less(dim: int, targets: tuple[int, ...]) -> None:
-    """Their variance in scaled coordinates is √(p/q) times that of the others."""
-    variances = np.linspace(1.0, 2.0, dim)
-    released = dp.AugmentedMoment(np.diag([*100 * variances, 25.0]), constant=0.5)
-    scaled = variances / ColumnScales(of=released, targets=targets).apply().array ** 2
-    others = np.delete(scaled, targets)
-    np.testing.assert_allclose(others, others[0], rtol=1e-12)
-    np.testing.assert_allclose(scaled[list(targets)] / others[0], np.sqrt(len(others) / len(targets)), rtol=1e-12)
-
-
-def test_the_weight_of_targets_costs_little_and_gains_much() -> None:
-    """The cost that its docstring states, beside that of no weight; and no weight is below 1."""
-
-    def cost(p: int, slopes: float) -> float:
-        weight = target_weight(p + 1, 1)
-        return ((p + weight) / (p + 1)) ** 2 * (1 / weight + slopes) / (1 + slopes)
-
-    assert max(cost(p, slopes) for p in range(1, 100) for slopes in (0.0, 0.1, 0.3, 0.5, 1.0)) < 1.11
-    assert (0.65, 0.29) == pytest.approx((cost(5, 0.0), cost(22, 0.0)), abs=0.005)
-    assert 1.0 == target_weight(4, 0) == target_weight(4, 3)
-
-
-@pytest.mark.parametrize("targets", [[-1], ["x"], 1, [True]])
-def test_targets_are_coordinates(targets: Any) -> None:
-    with pytest.raises(dp.PlanError, match=r"ColumnScales\.targets must be a list of coordinates"):
-        ColumnScales(of="pilot", targets=targets)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dpframe.plugin as dp
-from dpframe_adaptive import ColumnScales
+from dpframe_adaptive import ColumnScales, RegressionScales
 from dpframe_adaptive.recipe import SCALED
 
 BUDGET = dp.Budget(epsilon=1.0, delta=1e-6)
@@ -189,8 +189,8 @@ def scaled_targets(target: Any) -> tuple[int, ...]:
     rows = dp.Rows(columns=given, neighbors="replace")
     steps = [dp.release("cov", "adaptive", goal="regression", target=target)]
     built = dp.Plan(rows=rows, budget=BUDGET, steps=steps)
-    (scales,) = [step.action for step in built.steps if isinstance(step.action, ColumnScales)]
-    return scales.targets
+    (scales,) = [step.action for step in built.steps if isinstance(step.action, ColumnScales | RegressionScales)]
+    return scales.targets if isinstance(scales, RegressionScales) else ()
 
 
 def test_targets_are_named_by_columns_or_levels() -> None:
