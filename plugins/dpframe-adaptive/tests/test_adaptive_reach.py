@@ -98,7 +98,7 @@ def capped(count: int) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
 def test_a_model_of_most_rows_is_not_extended_to_those_far_out(neighbors: str) -> None:
-    """Divided by their deviations columns reach a share of 0.5 to 0.9 of the R² of least squares here, and below 0.2 with
+    """With columns divided by their deviations the share of the R² of least squares is 0.5 to 0.9 here, below 0.2 with
     the radius that was released."""
     rows, _ = capped(20_000)
     columns = [dp.Column(f"x{index}", -1, 1) for index in range(6)]
