@@ -15,7 +15,7 @@ PLAN = dp.Plan(
     ],
 )
 
-PLAIN = dp.Rows(norm=1.0, neighbors="replace", dim=3)
+PLAIN = dp.Rows(norm=1.0, neighbors="replace", dim=2)
 
 test_orbit = conformance(Orbit(spectrum=[1.0, 0.5], real=False), rows=PLAIN, trials=1000)
 # Under every other promise audits would take minutes.
