@@ -104,7 +104,7 @@ NO_AUTHORS = rf"[A-Z]{{3,}}|NeurIPS|PoPETs|Cup|Survey|{MONTHS}"
 def authors_and_years(text: str) -> set[tuple[str, str]]:
     """The first author and the year of all works cited as in "Balle and Wang 2018" or "Dwork et al. 2014"."""
     name = rf"(?!(?:{NO_AUTHORS})\b)([A-Z]\w+)"
-    others = r"(?:, [A-Z]\w+)*(?: and [A-Z]\w+| et al\.)?"
+    others = r"(?:, [A-Z]\w+(?: [A-Z]\w+)?)*(?: and [A-Z]\w+| et al\.)?"
     return set(re.findall(rf"(?<!\w){name}{others},? \(?((?:19|20)\d\d)\b", " ".join(text.split())))
 
 
