@@ -49,12 +49,12 @@ def test_the_series_of_the_projector(seed: int) -> None:
 
 def test_the_bounds_on_terms_have_the_slack_that_is_stated() -> None:
     """[Spiked covariance: Lemma 5]: docs/explanation/spiked-errata.md has the figures."""
-    shares = np.zeros(8)
-    for seed in range(300):
+    shares = np.zeros(6)
+    for seed in range(60):
         basis, spikes, change, _ = perturbed(seed, 0.1)
-        norms = [np.linalg.norm(term, 2) for term in representation.terms(basis, spikes, change, 8)]
+        norms = [np.linalg.norm(term, 2) for term in representation.terms(basis, spikes, change, 6)]
         shares = np.maximum(shares, [norm / representation.term_bound(k, 0.1) for k, norm in enumerate(norms, start=1)])
-    assert [0.43, 0.15, 0.0014] == pytest.approx(shares[[0, 1, 7]].tolist(), rel=0.05)
+    assert [0.43, 0.14, 0.005] == pytest.approx(shares[[0, 1, 5]].tolist(), rel=0.05)
 
 
 def test_the_bound_on_the_projector_is_never_violated() -> None:
