@@ -31,6 +31,24 @@ def test_no_item_is_listed_twice() -> None:
     assert len(set(names)) == len(names)
 
 
+def test_every_numbered_equation_has_a_place() -> None:
+    """A line of its own, or the item in whose statement or proof it is; the slides number none."""
+    for paper in papers.papers():
+        found = sorted(number for each in paper["items"] for number in papers.equations(each))
+        assert list(range(1, paper.get("equations", 0) + 1)) == found, paper["name"]
+
+
+def test_no_number_of_an_item_is_left_out() -> None:
+    """They run within a section for all kinds together, or for each kind throughout a paper."""
+    for paper in papers.papers():
+        numbers: dict[str, set[int]] = {}
+        for each in paper["items"]:
+            for kind, section, number in re.findall(r"^(?!Section)([A-Z]\w+) (?:(\d+)\.)?(\d+)$", each["item"]):
+                numbers.setdefault(section or kind, set()).add(int(number))
+        for place, found in numbers.items():
+            assert set(range(1, max(found) + 1)) == found, f"{paper['name']}: {place}"
+
+
 def test_every_citation_names_an_item() -> None:
     known = {(paper, each["item"]) for paper, each in ITEMS}
     assert [] == [citation for citation in CITATIONS if citation[:2] not in known]
@@ -86,7 +104,7 @@ NO_AUTHORS = rf"[A-Z]{{3,}}|NeurIPS|PoPETs|Cup|Survey|{MONTHS}"
 def authors_and_years(text: str) -> set[tuple[str, str]]:
     """The first author and the year of all works cited as in "Balle and Wang 2018" or "Dwork et al. 2014"."""
     name = rf"(?!(?:{NO_AUTHORS})\b)([A-Z]\w+)"
-    others = r"(?:, [A-Z]\w+)*(?: and [A-Z]\w+| et al\.)?"
+    others = r"(?:, [A-Z]\w+(?: [A-Z]\w+)?)*(?: and [A-Z]\w+| et al\.)?"
     return set(re.findall(rf"(?<!\w){name}{others},? \(?((?:19|20)\d\d)\b", " ".join(text.split())))
 
 

@@ -24,10 +24,11 @@ TESTS = ("tests", "plugins/*/tests")
 HEAD = """# The papers, item by item
 
 Every algorithm, theorem, lemma, corollary, definition, remark and figure of the papers that dpframe builds on (they
-have no tables), and the numbered equations that say something of their own: where it is, and how it is tested. This
-page is written by `python -m docs.building.papers` from the items in `docs/building/papers.toml` and from the citations
-in docstrings and pages; a test fails when an item has no place, when a citation names no item, or when this page is not
-current.
+have no tables): where it is, and how it is tested. A numbered equation that says something of its own has a line; all
+others are named with the item in whose statement or proof they are. This page is written by
+`python -m docs.building.papers` from the items in `docs/building/papers.toml` and from the citations in docstrings and
+pages; a test fails when an item has no place, when a number is left out, when a citation names no item, or when this
+page is not current.
 
 *Implemented*: there is code for it, and a test. *Corrected*: the same, where what is printed needs a mend, which the
 errata explain: of [Re-Analyze Gauss](../explanation/gaussian-error.md#errata-of-the-paper), of
@@ -108,6 +109,16 @@ def in_pages() -> Iterator[tuple[str, str, str]]:
                 yield paper, item, path.relative_to(ROOT).as_posix()
 
 
+def equations(each: dict[str, Any]) -> list[int]:
+    """The numbers of an item's equations: its own, and those that are named with it, such as "8, 17-21"."""
+    found: list[int] = []
+    for part in (each["item"].strip("()"), *each.get("equations", "").split(", ")):
+        first, _, last = part.partition("-")
+        if first.isdecimal():
+            found += range(int(first), int(last or first) + 1)
+    return found
+
+
 def table() -> dict[tuple[str, str], tuple[list[str], list[str]]]:
     """The places and the tests of every item, those given in docs/building/papers.toml first."""
     found: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
@@ -131,9 +142,15 @@ def page() -> str:
         for each in paper["items"]:
             places, tests = found[paper["name"], each["item"]]
             why = f": {each['why']}" if "why" in each else ""
-            cells = [each["item"], each["about"], _where(places), _tests(tests), each["verdict"] + why]
+            cells = [each["item"], _about(each), _where(places), _tests(tests), each["verdict"] + why]
             parts.append("| " + " | ".join(cells) + " |")
     return "\n".join(parts) + "\n"
+
+
+def _about(each: dict[str, Any]) -> str:
+    """What an item says, and the numbered equations that are named with it."""
+    named = each.get("equations", "").replace("-", ") to (").replace(", ", "), (")
+    return f"{each['about']}; ({named})" if named else str(each["about"])
 
 
 def _where(places: list[str]) -> str:

@@ -27,6 +27,7 @@ EXPERIMENTS = {
     "004-4": ("spiked_reports", "figure_4"),
     "004-5": ("spiked_reports", "figure_5"),
     "004-6": ("spiked_reports", "figure_6"),
+    "counted": ("spiked_reports", "counted"),
     "heavy-tails": ("spiked_reports", "heavier_tails"),
 }
 """Where each figure is drawn: a module here, and its function."""

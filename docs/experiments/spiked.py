@@ -36,6 +36,7 @@ class Case:
     Args:
         n, p, r, spike: of the model.
         epsilon: of the budget; delta is 0.1.
+        counted: the relation that DP-Gauss and DP-Gauss* have noise for.
     """
 
     n: int
@@ -43,6 +44,7 @@ class Case:
     r: int
     spike: float
     epsilon: float = 1.0
+    counted: str = "replace"
 
     @property
     def formula(self) -> float:
@@ -98,7 +100,7 @@ class Case:
 def planned(case: Case, method: str, what: str, norm: float) -> dp.Plan:
     """The plan of a method with a public norm."""
     return dp.Plan(
-        rows=dp.Rows(norm=norm, neighbors="replace"),
+        rows=dp.Rows(norm=norm, neighbors=case.counted if method in (GAUSS, STARRED) else "replace"),
         budget=dp.Budget(epsilon=case.epsilon, delta=DELTA),
         scenario=dp.Scenario(model="spiked", dim=case.p, n=case.n, rank=case.r, spike=case.spike, noise=1.0),
         accept=[dp.model("spiked-covariance")] if method == PAPER else [],
@@ -215,6 +217,13 @@ FIGURES: dict[str, tuple[Panel, ...]] = {
     ),
 }
 """The panels of each published figure on made-up rows."""
+
+
+COUNTED = (
+    *(("components", Case(n=10_000, p=50, r=r, spike=10.0)) for r in (1, 3, 5)),
+    *(("covariance", Case(n=n, p=p, r=3, spike=10.0)) for n in (1000, 3000) for p in (50, 100)),
+)
+"""Points of Figures 1 and 5 at which the noise of DP-Gauss is compared under both relations."""
 
 
 def varying(cases: Sequence[Case]) -> list[Any]:

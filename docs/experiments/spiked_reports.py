@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import attrs
 import numpy as np
 
 from docs.experiments import covariances, digits, heavy_tails, spiked, spiked_figures
@@ -38,6 +39,21 @@ def _quartiles(errors: spiked.Floats) -> str:
 
 
 figure_1, figure_2, figure_3, figure_5, figure_6 = (partial(panels, name) for name in spiked.FIGURES)
+
+
+def counted(trials: int = spiked.TRIALS) -> None:
+    """The error of the paper's method over that of DP-Gauss, with noise for rows replaced, and for rows added."""
+    methods = (spiked.PAPER, spiked.GAUSS, spiked.STARRED)
+    lines = []
+    for what, case in spiked.COUNTED:
+        ratios = []
+        for relation in ("replace", "add-remove"):
+            errors = spiked.simulated(attrs.evolve(case, counted=relation), what, methods, trials)
+            own, *others = (errors[method].mean() for method in methods)
+            ratios += [f"{own / other:.2f}" for other in others]
+        lines.append((f"{what}, n = {case.n:,}, p = {case.p}, r = {case.r}", *ratios))
+    names = [f"{method}, rows {word}" for word in ("replaced", "added") for method in methods[1:]]
+    table(("error of the paper's method, divided by that of", *names), lines)
 
 
 def figure_4(trials: int = 20) -> None:

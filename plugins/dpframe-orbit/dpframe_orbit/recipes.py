@@ -94,11 +94,11 @@ class BinghamLowRank(_LowRank):
 class Deflation(_LowRank):
     """A matrix of rank k, close to the second moment: one direction after the other, and the scores along them.
 
-    k directions are released, each by the exponential mechanism on what is left of the moment when the earlier ones are
-    projected out (`bingham`), as Kapralov and Talwar do; then the scores vᵀMv along them, which cost together what one
-    costs (`laplace-scores`). The result is Σ score·vvᵀ, with zero for negative scores (`with-spectrum`). Unlike the k
-    largest eigenvalues of `bingham-low-rank` the scores belong to the directions that were drawn: without their noise,
-    no matrix with these eigenvectors would be closer.
+    k directions are released one after the other, after Kapralov and Talwar: each by the exponential mechanism on what
+    is left of the moment, here with the earlier ones projected out (`bingham`); then the scores vᵀMv along them, which
+    cost together what one costs (`laplace-scores`). The result is Σ score·vvᵀ, with zero for negative scores
+    (`with-spectrum`). Unlike the k largest eigenvalues of `bingham-low-rank` the scores belong to the directions that
+    were drawn: without their noise, no matrix with these eigenvectors would be closer.
 
     Args:
         k: the rank.

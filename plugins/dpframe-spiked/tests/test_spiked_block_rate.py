@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -74,6 +75,32 @@ def test_rounds_lead_to_the_rate_of_the_paper_when_there_are_enough_rows() -> No
             sines = model.rounds((0.1, 0.1, 0.1, 0.1))
             assert sines[-1] <= 4 * model.rate(0.1)
             assert sines == sorted(sines, reverse=True)
+
+
+def settings(enough: float) -> Iterator[tuple[Model, float, float]]:
+    """Models with η = n⁻² that meet the conditions of docs/explanation/spiked-block-rate.md, with μ and the rate."""
+    grid = itertools.product(
+        (30, 200, 2000, 20_000), (1, 3, 10), (0.1, 1.0, 10.0, 1e4), (1e4, 1e6, 1e8, 1e10), (1.0, 100.0)
+    )
+    for p, r, spike, n, more in grid:
+        log = r + math.log(n)
+        within, beside = (spike + 1) * log, p
+        if p >= max(log, 2 * r) and n >= enough * log and spike >= enough * (math.sqrt(p / n) + p / n):
+            mu = more * enough * (within + beside) * math.sqrt(p) / (n * spike)
+            model = Model(dim=p, rows=int(n), rank=r, smallest=spike, largest=spike, noise=1.0, failure=n**-2.0)
+            yield model, mu, math.sqrt(spike + 1) / spike * (math.sqrt(p / n) + p * math.sqrt(log) / (n * mu))
+
+
+def test_the_conditions_of_the_rate_suffice_with_explicit_constants() -> None:
+    """C = 1000 and 60 times the rate; with C = 10 they do not."""
+    checked = 0
+    for model, mu, rate in settings(1000.0):
+        assert model.first(mu) <= 0.25
+        for sine in (0.25, 0.1, 0.01, 1e-3, 0.0):
+            assert model.round(sine, mu) <= 60 * rate + sine / 2
+            checked += 1
+    assert checked > 300
+    assert any(model.round(0.25, mu) > 60 * rate + 0.125 for model, mu, rate in settings(10.0))
 
 
 def test_without_enough_rows_nothing_is_claimed() -> None:

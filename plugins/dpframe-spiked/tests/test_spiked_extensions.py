@@ -47,6 +47,16 @@ def test_the_series_of_the_projector(seed: int) -> None:
     assert np.linalg.norm(moved - terms[0], 2) > 1e-3 * np.linalg.norm(moved, 2)  # the first term alone is not it
 
 
+def test_the_bounds_on_terms_have_the_slack_that_is_stated() -> None:
+    """[Spiked covariance: Lemma 5]: docs/explanation/spiked-errata.md has the figures."""
+    shares = np.zeros(6)
+    for seed in range(60):
+        basis, spikes, change, _ = perturbed(seed, 0.1)
+        norms = [np.linalg.norm(term, 2) for term in representation.terms(basis, spikes, change, 6)]
+        shares = np.maximum(shares, [norm / representation.term_bound(k, 0.1) for k, norm in enumerate(norms, start=1)])
+    assert [0.43, 0.14, 0.005] == pytest.approx(shares[[0, 1, 5]].tolist(), rel=0.05)
+
+
 def test_the_bound_on_the_projector_is_never_violated() -> None:
     """[Spiked covariance: Lemma 10], without the factor 2 of its first term."""
     slack = []
@@ -66,6 +76,12 @@ def test_the_bound_on_the_projector_is_never_violated() -> None:
 
 def test_fano_is_never_above_what_randomized_response_reaches() -> None:
     """[Spiked covariance: Lemma 6], for one row that names its law: TV distance 1, infinite divergence."""
+    stated = {
+        (2, 0.01): 2.1,
+        (2, 1.0): 59.0,
+        (1000, 0.01): 4.0,
+        (1000, 1.0): 4.0,
+    }  # in docs/explanation/spiked-errata.md
     for count in (2, 10, 1000):
         for epsilon in (0.01, 0.3, 1.0, 3.0):
             wrong = 1 - math.exp(epsilon) / (math.exp(epsilon) + count - 1)
@@ -73,6 +89,8 @@ def test_fano_is_never_above_what_randomized_response_reaches() -> None:
                 count=count, apart=1.0, divergence=math.inf, variation=1.0, epsilon=epsilon, delta=0.0
             )
             assert 0.0 < bound <= wrong
+            if (count, epsilon) in stated:
+                assert stated[count, epsilon] == pytest.approx(wrong / bound, rel=0.02)
     same: Any = {"count": 16, "apart": 2.0, "divergence": math.log(2), "variation": 0.1, "epsilon": 1.0}
     assert extensions.private_fano(**same) == pytest.approx(0.5)  # 1 − 2 ln 2/ln 16, and ¼·2
     weak = extensions.private_fano(**same | {"divergence": math.inf}, delta=0.1)
