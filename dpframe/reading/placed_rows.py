@@ -20,6 +20,7 @@ from dpframe.lattice import FloatArray, IntArray
 from dpframe.reading import int16
 from dpframe.reading.affine_map import ColumnPointers
 from dpframe.reading.chunk import Chunk, Grid
+from dpframe.reading.scratch import zeros_in_lines
 from dpframe.spec.rows import Rows
 
 LANES = 8
@@ -28,7 +29,10 @@ LANES = 8
 
 def in_vectors(matrix: FloatArray) -> FloatArray:
     """The matrix with columns of zeros up to a whole vector."""
-    return np.ascontiguousarray(np.pad(matrix, ((0, 0), (0, -matrix.shape[1] % LANES))))
+    rows, columns = matrix.shape
+    padded = zeros_in_lines((rows, columns + -columns % LANES))
+    padded[:, :columns] = matrix
+    return padded
 
 
 def depths(matrix: FloatArray) -> IntArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,17 @@ from numpy.typing import NDArray
 from dpframe.display.redacted import Redacted
 from dpframe.lattice import FloatArray
 from dpframe.spec.rows import Rows
+
+LINE_BYTES = 64
+"""Bytes in a cache line."""
+
+
+def zeros_in_lines(shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
+    """An array of zeros that begins with a cache line, so that its vectors lie in as few lines as they can."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    memory = np.zeros(size + LINE_BYTES, dtype=np.uint8)
+    start = -memory.ctypes.data % LINE_BYTES
+    return memory[start : start + size].view(dtype).reshape(shape)
 
 
 class Scratch(Redacted):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,6 +27,7 @@ from dpframe.plan import Plan
 from dpframe.plan.schedule import Pass, declared_statistics, statistics_of
 from dpframe.plan.steps import Step
 from dpframe.reading.private_data import PrivateData
+from dpframe.reading.process_state import one_blas_thread
 from dpframe.reading.totals import accumulate
 from dpframe.run.attempt import Attempt
 from dpframe.run.derivations import WrongKind, derived, of_its_kind, rehearse
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+SMALL = 128
+"""Matrices of at most this many coordinates are decomposed with one BLAS thread: more would wait for each other."""
+
 
 def run(
     plan: Plan,
@@ -60,7 +64,8 @@ def run(
     progress: bool | Listener | None = None,
 ) -> Result:
     """See :meth:`dpframe.Plan.run`."""
-    with reporting(progress) as reporter:
+    small = plan.rows.dim is not None and plan.rows.dim <= SMALL
+    with reporting(progress) as reporter, one_blas_thread() if small else nullcontext():
         return _run(plan, data, ledger, dataset, note=note, insecure_seed=insecure_seed, reporter=reporter)
 
 

@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import dpframe.plugin as dp
 from dpframe import noise, registry
+from dpframe.reading.process_state import blas_libraries
+from dpframe.run import derivations, runner
 from tests.support.mechanisms import Failing, GivingUp, NoisySignal, NoisyTrace, ShiftedTrace, registered
 
 DIM = 6
@@ -41,6 +44,23 @@ def two_pass_plan() -> dp.Plan:
 
 def data(n: int = 3000, seed: int = 0) -> NDArray[np.float64]:
     return np.random.default_rng(seed).standard_normal((n, DIM)) * 0.5
+
+
+@pytest.mark.parametrize("dim", [runner.SMALL, runner.SMALL + 1])
+def test_small_matrices_are_decomposed_with_one_blas_thread(dim: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def derived(*given: Any) -> Any:
+        seen.extend(library.num_threads for library in blas_libraries())
+        return derivations.derived(*given)
+
+    monkeypatch.setattr(runner, "derived", derived)
+    before = [library.num_threads for library in blas_libraries()]
+    rows = attrs.evolve(ROWS, dim=dim)
+    derive = dp.derive("psd", "psd", of="moment")
+    plan(dp.release("moment", "gaussian"), derive, rows=rows).run(np.zeros((1, dim)))
+    assert ([1] * len(before) if dim <= runner.SMALL else before) == seen
+    assert [library.num_threads for library in blas_libraries()] == before
 
 
 def test_the_first_plan_of_the_documentation_runs_as_written() -> None:

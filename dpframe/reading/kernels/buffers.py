@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpframe.lattice import FloatArray, IntArray
+from dpframe.reading.scratch import zeros_in_lines
 
 PAIRS = 128
 """Pairs of rows per block: the words of one product tile stay in the L1 cache, those of the whole block in L2."""
@@ -47,8 +48,8 @@ class Buffers(NamedTuple):
         """
         words = LINE * ((width + TALL + LINE - 2) // LINE | 1)
         return cls(
-            pairs=np.zeros((3, PAIRS, words), dtype=np.int32),
-            sums=np.zeros((2, width + TALL, words), dtype=np.int64),
+            pairs=zeros_in_lines((3, PAIRS, words), np.int32),
+            sums=zeros_in_lines((2, width + TALL, words), np.int64),
             squares=np.zeros(PAIRS // GROUP, dtype=np.int32),
             places=np.zeros(5, dtype=np.uint64),
             numbers=np.zeros(6),

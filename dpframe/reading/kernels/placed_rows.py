@@ -13,9 +13,23 @@ from dpframe.jit import compiled, compiled_part
 from dpframe.lattice import FloatArray, IntArray
 from dpframe.reading.kernels.buffers import Buffers
 from dpframe.reading.kernels.pairs import SHORT
-from dpframe.reading.kernels.placing import CELLS, MAP, MOST, ROOMS, Cells, Map, Rooms, length_of, place, round_row
+from dpframe.reading.kernels.placing import (
+    CELLS,
+    MAP,
+    MOST,
+    ROOMS,
+    TALL,
+    Cells,
+    Map,
+    Rooms,
+    add_rows_of_integers,
+    measure_rows,
+    place,
+    round_rows,
+)
 from dpframe.reading.kernels.row_gram import HOW, add_both, add_some
 from dpframe.reading.kernels.vectors import address_of
+from dpframe.reading.scratch import zeros_in_lines
 
 
 def _add_placed(
@@ -114,19 +128,18 @@ def _count_lengths(
     edges: FloatArray,
     counts: IntArray,
     skipped_rows: IntArray,
-    squares: FloatArray,
     bins: IntArray,
 ) -> int:
-    skipped = 0
+    skipped, across = 0, 8 * rooms.rows.shape[1]
     for start in range(0, cells.rows, MOST):
         some = min(MOST, cells.rows - start)
         rows = place(cells, start, some, dim, how, rooms)
+        for k in range(0, some, TALL):
+            here, there = address_of(rows) + np.uint64(across * k), address_of(rooms.squares) + np.uint64(8 * k)
+            measure_rows(here, across, rows.shape[1], scale, limit, there)
+        _find(edges, rooms.squares, bins)
         for k in range(some):
-            here = address_of(rows) + np.uint64(8 * rows.shape[1] * k)
-            squares[k] = length_of(here, rows.shape[1], scale, limit)
-        _find(edges, squares, bins)
-        for k in range(some):
-            if squares[k] < math.inf:
+            if rooms.squares[k] < math.inf:
                 counts[bins[k]] += 1
             else:
                 skipped_rows[skipped] = start + k
@@ -146,7 +159,6 @@ def _counting_lengths() -> Any:
         types.Array(types.float64, 1, "C", readonly=True),
         types.int64[::1],
         types.int64[::1],
-        types.float64[::1],
         types.int64[::1],
     )(_count_lengths)
 
@@ -176,28 +188,29 @@ def count_lengths(
     Returns:
         The number of skipped rows, which are not counted: those with a coordinate that is no number.
     """
-    squares, bins = np.zeros(MOST), np.zeros(MOST, dtype=np.int64)
-    skipped: int = _counting_lengths()(
-        cells, how, Rooms.of(dim), dim, scale, limit, edges, counts, skipped_rows, squares, bins
-    )
+    rooms, bins = Rooms.of(dim), np.zeros(MOST, dtype=np.int64)
+    skipped: int = _counting_lengths()(cells, how, rooms, dim, scale, limit, edges, counts, skipped_rows, bins)
     return skipped
 
 
 def _sum_placed(
     cells: Cells, how: Map, rooms: Rooms, dim: int, scale: float, total: FloatArray, skipped_rows: IntArray
 ) -> int:
-    skipped = 0
+    skipped, across = 0, 8 * rooms.rows.shape[1]
     for start in range(0, cells.rows, MOST):
         some = min(MOST, cells.rows - start)
         rows = place(cells, start, some, dim, how, rooms)
-        for k in range(some):
-            here = address_of(rows) + np.uint64(8 * rows.shape[1] * k)
-            if round_row(here, rows.shape[1], scale, math.inf) <= SHORT:
-                for j in range(len(total)):
-                    total[j] += rows[k, j]
-            else:
-                skipped_rows[skipped] = start + k
-                skipped += 1
+        for first in range(0, some, TALL):
+            here = address_of(rows) + np.uint64(across * first)
+            round_rows(here, across, rows.shape[1], scale, math.inf, address_of(rooms.squares))
+            for k in range(TALL):
+                short, there = rooms.squares[k] <= SHORT, first + k < some
+                if there and not short:
+                    skipped_rows[skipped] = start + first + k
+                    skipped += 1
+                if not (short and there):
+                    rows[first + k] = 0.0
+            add_rows_of_integers(here, across, rows.shape[1], address_of(total))
     return skipped
 
 
@@ -221,6 +234,6 @@ def sum_placed(cells: Cells, how: Map, dim: int, scale: float, skipped_rows: Int
         the norm or have a coordinate that is no number.
     """
     rooms = Rooms.of(dim)
-    total = np.zeros(rooms.rows.shape[1])  # integers below 2⁵³
+    total = zeros_in_lines((rooms.rows.shape[1],))  # integers below 2⁵³
     skipped: int = _summing_placed()(cells, how, rooms, dim, scale, total, skipped_rows)
     return total[:dim].astype(np.int64), skipped

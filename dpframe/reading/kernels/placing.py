@@ -32,10 +32,12 @@ from dpframe.reading.kernels.vectors import (
     folded,
     in_llvm,
     masked,
+    prefetch,
     singles_at,
     spread,
     transpose_doubles,
 )
+from dpframe.reading.scratch import zeros_in_lines
 
 LARGEST = sys.float_info.max
 
@@ -43,7 +45,11 @@ MOST = 2 * PAIRS
 """Rows that are placed at a time."""
 
 TALL = 8
-"""Rows that are multiplied by the matrix at a time: their sums stay in registers."""
+"""Rows that are mapped, measured or multiplied by the matrix at a time: what they share, or their sums, stay in
+registers."""
+
+AHEAD = 2 * TALL
+"""Rows from those that are mapped to those that are fetched from memory meanwhile."""
 
 VECTOR = ir.VectorType(DOUBLE, LANES)
 
@@ -72,12 +78,14 @@ class Rooms(NamedTuple):
     coordinates: FloatArray  # LANES columns of coordinates, before they are transposed
     rows: FloatArray  # rows of coordinates
     products: FloatArray  # rows multiplied by the matrix
+    squares: FloatArray  # squared lengths of rows
 
     @classmethod
     def of(cls, dim: int) -> Rooms:
         """Buffers for rows of this many coordinates."""
         words = -(-dim // LANES) * LANES
-        return cls(np.zeros((LANES, MOST)), np.zeros((MOST, words)), np.zeros((MOST, words)))
+        shapes = (LANES, MOST), (MOST, words), (MOST, words), (MOST,)
+        return cls(*map(zeros_in_lines, shapes))
 
 
 CELLS = numba.typeof(Cells(np.zeros(1, np.uint64), np.zeros(1, np.bool_), 0, 0))  # type: ignore[no-untyped-call]
@@ -107,18 +115,20 @@ def _clipped(builder: Any, values: Any, low: Any, high: Any) -> Any:
 
 
 def _placing(*, single: bool) -> Any:
-    """An intrinsic that maps a row of contiguous floats or doubles."""
+    """An intrinsic that maps TALL rows of contiguous floats or doubles."""
 
     @in_llvm
-    def place_row(_: Any, cells: Any, dim: Any, columns: Any, across: Any, target: Any) -> Any:
-        """Map the cells of a row to coordinates.
+    def place_rows(_: Any, cells: Any, stride: Any, last: Any, dim: Any, columns: Any, across: Any, target: Any) -> Any:
+        """Map the cells of TALL rows to coordinates.
 
         Args:
-            cells: the address of the row.
-            dim: the number of its cells.
+            cells: the address of the first row.
+            stride: from one row to the next, in bytes.
+            last: the index of the last row that there is, which is repeated up to TALL rows.
+            dim: the number of cells of a row.
             columns: the address of five rows of numbers, one for each column: the middle of its range, the inverse of
                 half its width, and the images of its low end, of its high end and of a cell that is not finite.
-            across: from one of these rows to the next, in bytes.
+            across: from one of these rows to the next, in bytes; also of the coordinates.
             target: the address of the coordinates, which are written in whole vectors.
         """
         words = ir.VectorType(INTEGER, LANES)
@@ -127,20 +137,28 @@ def _placing(*, single: bool) -> Any:
         largest, least = (ir.Constant(VECTOR, [each] * LANES) for each in (LARGEST, -LARGEST))
 
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            cells, dim, columns, across, target = arguments
+            cells, stride, last, dim, columns, across, target = arguments
+            starts = []
+            for row in range(TALL):
+                there = builder.select(builder.icmp_signed("<", LONG(row), last), LONG(row), last)
+                starts.append(builder.add(cells, builder.mul(there, stride)))
+            targets = [builder.add(target, builder.mul(across, LONG(row))) for row in range(TALL)]
 
             def place_some(column: Any, load: Callable[[Any], Any]) -> None:
-                values = load(builder.add(cells, builder.mul(column, LONG(size))))
-                values = builder.fpext(values, VECTOR) if single else values
                 offset = builder.mul(column, LONG(8))
                 middle, rate, low, high, missing = (
                     _load(builder, columns, builder.add(offset, builder.mul(across, LONG(row)))) for row in range(5)
                 )
-                image = _clipped(builder, builder.fmul(builder.fsub(values, middle), rate), low, high)
-                finite = builder.and_(
-                    builder.fcmp_ordered("<=", values, largest), builder.fcmp_ordered(">=", values, least)
-                )
-                builder.store(builder.select(finite, image, missing), _at(builder, target, offset), align=8)
+                for start, place in zip(starts, targets, strict=True):
+                    here = builder.add(start, builder.mul(column, LONG(size)))
+                    prefetch(builder, builder.add(here, builder.mul(stride, LONG(AHEAD))))
+                    values = load(here)
+                    values = builder.fpext(values, VECTOR) if single else values
+                    image = _clipped(builder, builder.fmul(builder.fsub(values, middle), rate), low, high)
+                    finite = builder.and_(
+                        builder.fcmp_ordered("<=", values, largest), builder.fcmp_ordered(">=", values, least)
+                    )
+                    builder.store(builder.select(finite, image, missing), _at(builder, place, offset), align=8)
 
             def load_all(address: Any) -> Any:
                 return builder.load(builder.inttoptr(address, floats.as_pointer()), align=size)
@@ -156,49 +174,84 @@ def _placing(*, single: bool) -> Any:
                 place_some(whole, load_last)
             return context.get_dummy_value()
 
-        address = types.uint64
-        return types.void(address, types.int64, address, types.int64, address), code
+        address, number = types.uint64, types.int64
+        return types.void(address, number, number, number, address, number, address), code
 
-    return place_row
+    return place_rows
 
 
 _place_singles, _place_doubles = _placing(single=True), _placing(single=False)
 
 
 def _measuring(*, write: bool) -> Any:
-    """An intrinsic that rounds a row of coordinates to a lattice and gives its squared length."""
+    """An intrinsic that rounds TALL rows of coordinates to a lattice and gives their squared lengths."""
 
     @in_llvm
-    def measure(_: Any, row: Any, words: Any, scale: Any, limit: Any) -> Any:
-        """Multiply the coordinates of a row, clip them to ±limit, round them, and add up their squares.
+    def measure(_: Any, rows: Any, across: Any, words: Any, scale: Any, limit: Any, squares: Any) -> Any:
+        """Multiply the coordinates of rows, clip them to ±limit, round them, and add up their squares.
 
         Args:
-            row: the address of the coordinates, which are overwritten by the integers if ``write``.
+            rows: the address of the first row, which are overwritten by the integers if ``write``.
+            across: from one row to the next, in bytes.
             words: the number of coordinates, in whole vectors.
             scale: what they are multiplied by.
             limit: an integer below 2⁵¹, or infinity.
+            squares: the address of the squared lengths, which are written.
         """
 
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            row, words, scale, limit = arguments
+            rows, across, words, scale, limit, squares = arguments
             steps, high = spread(builder, scale, VECTOR), spread(builder, limit, VECTOR)
             low = builder.fneg(high)
-            squares = cgutils.alloca_once_value(builder, VECTOR(None))  # type: ignore[no-untyped-call]
+            starts = [builder.add(rows, builder.mul(across, LONG(row))) for row in range(TALL)]
+            sums = [cgutils.alloca_once_value(builder, VECTOR(None)) for _ in range(TALL)]  # type: ignore[no-untyped-call]
             with cgutils.for_range_slice(builder, LONG(0), words, LONG(LANES), inc=True) as (column, _):
                 offset = builder.mul(column, LONG(8))
-                values = builder.fmul(_load(builder, row, offset), steps)
-                values = _rounded(builder, _clipped(builder, values, low, high))
-                if write:
-                    builder.store(values, _at(builder, row, offset), align=8)
-                builder.store(builder.fadd(builder.load(squares), builder.fmul(values, values)), squares)
-            return folded(builder, builder.load(squares), builder.fadd)
+                for row, total in zip(starts, sums, strict=True):
+                    values = builder.fmul(_load(builder, row, offset), steps)
+                    values = _rounded(builder, _clipped(builder, values, low, high))
+                    if write:
+                        builder.store(values, _at(builder, row, offset), align=8)
+                    builder.store(builder.fadd(builder.load(total), builder.fmul(values, values)), total)
+            for row, total in enumerate(sums):
+                place = builder.inttoptr(builder.add(squares, LONG(8 * row)), DOUBLE.as_pointer())
+                builder.store(folded(builder, builder.load(total), builder.fadd), place, align=8)
+            return context.get_dummy_value()
 
-        return types.float64(types.uint64, types.int64, types.float64, types.float64), code
+        address, number = types.uint64, types.int64
+        return types.void(address, number, number, types.float64, types.float64, address), code
 
     return measure
 
 
-round_row, length_of = _measuring(write=True), _measuring(write=False)
+round_rows, measure_rows = _measuring(write=True), _measuring(write=False)
+
+
+@in_llvm
+def add_rows_of_integers(_: Any, rows: Any, across: Any, words: Any, total: Any) -> Any:
+    """Add TALL rows to a total.
+
+    Args:
+        rows: the address of the first row.
+        across: from one row to the next, in bytes.
+        words: the number of coordinates, in whole vectors.
+        total: the address of the total.
+    """
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        rows, across, words, total = arguments
+        with cgutils.for_range_slice(builder, LONG(0), words, LONG(LANES), inc=True) as (column, _):
+            offset = builder.mul(column, LONG(8))
+            place = _at(builder, total, offset)
+            added = builder.load(place, align=8)
+            for row in range(TALL):
+                there = builder.add(rows, builder.mul(across, LONG(row)))
+                added = builder.fadd(added, _load(builder, there, offset))
+            builder.store(added, place, align=8)
+        return context.get_dummy_value()
+
+    address, number = types.uint64, types.int64
+    return types.void(address, number, number, address), code
 
 
 @in_llvm
@@ -281,13 +334,13 @@ def _place_columns(cells: Cells, start: int, some: int, columns: FloatArray, roo
 def _place_rows(cells: Cells, start: int, some: int, dim: int, columns: FloatArray, rooms: Rooms) -> None:
     """Write rows of coordinates from rows of cells."""
     across = 8 * rooms.rows.shape[1]
-    for k in range(some):
+    for k in range(0, some, TALL):
         here = cells.addresses[0] + np.uint64((start + k) * cells.stride)
         there = address_of(rooms.rows) + np.uint64(k * across)
         if cells.single[0]:
-            _place_singles(here, dim, address_of(columns), 8 * columns.shape[1], there)
+            _place_singles(here, cells.stride, some - k - 1, dim, address_of(columns), across, there)
         else:
-            _place_doubles(here, dim, address_of(columns), 8 * columns.shape[1], there)
+            _place_doubles(here, cells.stride, some - k - 1, dim, address_of(columns), across, there)
 
 
 @compiled_part
@@ -301,15 +354,13 @@ def _multiply_rows(some: int, how: Map, rooms: Rooms) -> None:
     for first in range(0, some, TALL):
         here = address_of(rooms.rows) + np.uint64(first * across)
         there = address_of(rooms.products) + np.uint64(first * across)
-        short = 0
-        for k in range(TALL):
-            short |= (round_row(here + np.uint64(k * across), words, scale, math.inf) <= SHORT) << k
+        round_rows(here, across, words, scale, math.inf, address_of(rooms.squares) + np.uint64(8 * first))
         for j in range(0, words, LANES):
             column = np.uint64(8 * j)
             depth = how.depths[j // LANES]
             _multiply(here, across, depth, address_of(how.matrix) + column, across, unit, there + column)
         for k in range(TALL):
-            if not short >> k & 1:
+            if not rooms.squares[first + k] <= SHORT:
                 rooms.products[first + k, 0] = math.nan
 
 

@@ -73,6 +73,15 @@ def masked(builder: Any, address: Any, vector: Any, size: int, mask: Any) -> Any
     return builder.call(load, [builder.inttoptr(address, pointer), INTEGER(size), mask, vector(None)])
 
 
+def prefetch(builder: Any, address: Any) -> None:
+    """Have the memory at an address brought to the caches; nothing is read, so it may lie outside of any array."""
+    pointer = ir.IntType(8).as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [pointer, INTEGER, INTEGER, INTEGER])
+    hint = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")  # type: ignore[no-untyped-call]
+    to_read, to_all_caches, data = INTEGER(0), INTEGER(3), INTEGER(1)
+    builder.call(hint, [builder.inttoptr(address, pointer), to_read, to_all_caches, data])
+
+
 def _transpose(bits: int) -> Any:
     """An intrinsic that transposes a tile of LANES × LANES words of this many bits."""
 
