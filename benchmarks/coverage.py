@@ -225,7 +225,7 @@ def _augmented(rows: FloatArray, values: dict[str, Kind]) -> FloatArray:
 
 def _with_map(plan: dp.Plan, rows: FloatArray, values: dict[str, Kind]) -> FloatArray:
     """The same where there is a linear map, about the mean: each entry is the average of both moments, by precision."""
-    rates, axes = np.linalg.eigh(values["cov.linear"].array)
+    axes, rates, _ = np.linalg.svd(values["cov.linear"].array)
     about = (rows - np.clip(values["cov.center"].array, -1.0, 1.0)) @ axes
     products = np.outer(rates, rates)
     pilot = np.cov(_shortened(about, values["cov.radius"]).T, bias=True)
