@@ -60,8 +60,8 @@ class Bingham(dp.Mechanism):
     smallest_level = 2.0**-40  # the draw is uniform long before, and all figures are finite
     draws_depend_on_data = True
     law_unknown = (
-        "how far a direction is off depends on the gap between eigenvalues, which 'bingham' does not release. It is known "
-        "if an earlier step released k + 1 of them: spectrum=dp.ref(...)."
+        "how far a direction is off depends on the gap between eigenvalues, which 'bingham' does not release. It is "
+        "known if an earlier step released k + 1 of them: spectrum=dp.ref(...)."
     )
 
     k: int = attrs.field(default=1, validator=dp.validators.integer(at_least=1, at_most=MOST))
