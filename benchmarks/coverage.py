@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import attrs
 import numpy as np
@@ -27,6 +29,9 @@ LEAST, MOST, WIDEST = 0.93, 0.995, 1.3
 LOW_NOISE = 0.1  # standard errors below this share of the value
 ANGLES = "angle of "
 
+BEGUN = Path(__file__).parent / "coverage-begun.json"
+"""What an unfinished run has measured: the next one goes on from there. Delete it after a change of the code."""
+
 
 def measure(turns: Turns) -> Table:
     """Every plan on every table at every epsilon."""
@@ -34,12 +39,19 @@ def measure(turns: Turns) -> Table:
     tables = list(_tables())
     turns.progress.expect(len(tables) * len(EPSILONS) * len(PLANS))
     found: dict[str, dict[str, Cell]] = {}
+    begun = json.loads(BEGUN.read_text(encoding="utf-8")) if BEGUN.exists() and not turns.quick else {}
     for name, rows in tables:
         for epsilon in EPSILONS:
             for method in PLANS:
                 turns.progress.says(f"{method}, {name}, ε = {epsilon:g}")
-                for kind, cell in measured(method, rows, epsilon, releases).items():
-                    found.setdefault(f"{method}: {kind}", {})[f"{name}, ε = {epsilon:g}"] = cell
+                at = f"{name}, ε = {epsilon:g}"
+                if f"{method}, {at}" not in begun:
+                    cells = measured(method, rows, epsilon, releases)
+                    begun[f"{method}, {at}"] = {kind: attrs.asdict(cell) for kind, cell in cells.items()}
+                    if not turns.quick:
+                        BEGUN.write_text(json.dumps(begun), encoding="utf-8")
+                for kind, cell in begun[f"{method}, {at}"].items():
+                    found.setdefault(f"{method}: {kind}", {})[at] = Cell(**cell)
                 turns.progress.advance()
     missing = real_tables.missing()
     notes = (
@@ -61,6 +73,7 @@ def measure(turns: Turns) -> Table:
         for kind, cells in found.items()
         for cell, figures in cells.items()
     )
+    BEGUN.unlink(missing_ok=True)
     return Table(
         title="Coverage of error bars",
         notes=notes,
