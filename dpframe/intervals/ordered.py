@@ -2,8 +2,8 @@
 
 The i-th largest of λ + e exceeds the i-th largest λ by more than t only if i of them are above λ_i + t. Then at least
 one is not among the first i − 1, and its noise is above t. So the lower end has the quantile of the largest noise of
-those from i on, and the upper end in the same way that of those up to i; both within a cluster of numbers that noise can
-have exchanged.
+those from i on, and the upper end in the same way that of those up to i, both within a cluster of numbers that noise
+can have exchanged.
 """
 
 from __future__ import annotations
