@@ -23,6 +23,7 @@ from dpframe.intervals import AffineLaw, EntryLaw, Law, MatrixLaw
 from dpframe.intervals.additive import law_of
 from dpframe.intervals.low_rank import LowRankLaw
 from dpframe.intervals.ordered import OrderedLaw
+from dpframe.intervals.subspace import SubspaceLaw
 from dpframe.jit import compiled, compiled_part
 from dpframe.kinds import (
     AugmentedMoment,
@@ -107,6 +108,7 @@ __all__ = [  # noqa: PLE0604 - names of dpframe, and these
     "Shape",
     "Spectrum",
     "Subspace",
+    "SubspaceLaw",
     "SymmetricMatrix",
     "Vector",
     "compiled",

@@ -85,7 +85,7 @@ class _Search:
         """
         found = np.clip(start, low, high)
         for _ in range(steps):
-            found = np.clip(self.free(found), low, high)
+            found = np.minimum(np.maximum(self.free(found), low), high)
         return np.asarray(found)
 
     def free(self, found: FloatArray) -> FloatArray:
@@ -99,7 +99,7 @@ class _Search:
         mixed = self._mixed if len(self._mixed) == len(found) else self._mixed[:1].repeat(len(found), axis=0)
         y = np.abs(self.apart * (found[:, :, None] - found[:, None, :])) / mixed
         told = i1e(y) / i0e(y)
-        slower = 1 + (SLOWER - 1) * np.clip((mixed - 2) / (FULL - 2), 0.0, 1.0)
+        slower = 1 + (SLOWER - 1) * np.minimum((mixed - 2) / (FULL - 2), 1.0)
         certain = 1 - np.square(1 - told)
         self._mixed = np.maximum(len(self.x) - certain @ certain, 2.0)
         told = told * (1 / slower + y**2) / (1 + y**2)

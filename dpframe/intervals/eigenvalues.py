@@ -68,7 +68,7 @@ class SpectrumLaw(Law):
         shared, relative = np.diag(self.of.shared(vectors)), self.of.relative
         if self.of_trace:
             values, variances, shared, relative = self._shares(values, vectors, variances, sampled)
-        low, high = ends(values, variances, shared, relative, confidence, self.of.shape)
+        low, high = ends(values, variances, shared, relative, confidence, self.of.shape, self.k)
         highest = 1.0 if self.of_trace else math.inf
         low, high = (np.clip(end, 0.0, highest)[: self.k] for end in (low, high))
         return Interval(
@@ -123,9 +123,15 @@ def moments(values: FloatArray, variances: FloatArray) -> tuple[FloatArray, Floa
 
 
 def ends(  # noqa: PLR0917 - what is known about all eigenvalues, in one call
-    values: FloatArray, variances: FloatArray, shared: FloatArray, relative: float, confidence: float, shape: float
+    values: FloatArray,
+    variances: FloatArray,
+    shared: FloatArray,
+    relative: float,
+    confidence: float,
+    shape: float,
+    k: int | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """The ends of the intervals of all eigenvalues.
+    """The ends of the intervals of all eigenvalues; those beyond the first k may be wider than they need be.
 
     Args:
         values: noisy eigenvalues, from the largest.
@@ -134,6 +140,7 @@ def ends(  # noqa: PLR0917 - what is known about all eigenvalues, in one call
         relative: the relative deviation of that.
         confidence: the confidence.
         shape: of the noise of each.
+        k: how many are asked for; all by default.
     """
     dim, deviations, tail = len(values), np.sqrt(np.diag(variances)), (1 + confidence) / 2
     z = quantile(tail, shape)
@@ -151,7 +158,10 @@ def ends(  # noqa: PLR0917 - what is known about all eigenvalues, in one call
     low = np.where(last > first, beyond(last - place + 1, spread, outside)[0], low)
     high = np.where(last > first, beyond(place - first + 1, spread, outside)[1], high)
     first, last, outside, spread = _clusters(values, variances, APART_TOGETHER)
-    for start, end in {(a, b + 1) for a, b in zip(first.tolist(), last.tolist(), strict=True) if a < b < a + MOST}:
+    clusters = dict(zip(first[:k].tolist(), (last + 1).tolist(), strict=False))
+    for start, end in clusters.items():
+        if not 1 < end - start <= MOST:
+            continue
         part = slice(start, end)
         unit = float(spread[start]) * (1 + 0.2 * min((end - start) / (2 * shape), 1))
         reach = 2 * largest_eigenvalue(end - start, tail, shape)

@@ -42,6 +42,8 @@ class MatrixLaw(Law):
         count: the number of rows, if the matrix is a covariance; None otherwise.
         shape: of the law of entries on the diagonal; those off it have twice the shape.
         semidefinite: whether the matrix without noise has no negative eigenvalues, as a sum over rows.
+        drawn: whether the eigenvectors were drawn with densities that fall with their distance: the noise then stands
+            for the sines of rotations, and is at most as large as stated.
     """
 
     center: FloatArray
@@ -55,6 +57,7 @@ class MatrixLaw(Law):
     count: float | None = None
     shape: float = NORMAL
     semidefinite: bool = True
+    drawn: bool = False
 
     @classmethod
     def of_noise(
@@ -154,10 +157,8 @@ class MatrixLaw(Law):
         squares = np.square(inner)
         along = squares.T @ self.parts
         found = along @ self.levels @ along.T
-        mixed = [inner.T @ (part[:, None] * inner) for part in self.parts.T]
-        for row, one in zip(self.levels, mixed, strict=True):
-            for level, other in zip(row, mixed, strict=True):
-                found += level * one * other
+        mixed = np.stack([inner.T @ (part[:, None] * inner) for part in self.parts.T])
+        found += (mixed * np.tensordot(self.levels, mixed, axes=1)).sum(axis=0)
         if self.beside is not None:
             found += squares.T @ (self.beside[:, None] * squares)
         return np.asarray(found)

@@ -1,7 +1,9 @@
 """Intervals for numbers that were released with independent noise and then sorted.
 
-Sorting moves no number farther than the largest noise: the i-th largest of λ + e is within max |e| of the i-th largest
-λ. The same holds within a cluster of numbers that noise can have exchanged, so its size enters the quantile.
+The i-th largest of λ + e exceeds the i-th largest λ by more than t only if i of them are above λ_i + t. Then at least
+one is not among the first i − 1, and its noise is above t. So the lower end has the quantile of the largest noise of
+those from i on, and the upper end in the same way that of those up to i, both within a cluster of numbers that noise
+can have exchanged.
 """
 
 from __future__ import annotations
@@ -37,14 +39,16 @@ class OrderedLaw(Law):
         refuse_sampling(sampled, "eigenvalues that were released by themselves")
         alone = self.deviation * quantile((1 + confidence) / 2, self.shape)
         label = np.concatenate([[0], np.cumsum(-np.diff(self.center) > APART * alone)])
-        sizes = np.bincount(label)[label]
-        reach = self.deviation * np.array(
-            [quantile((1 + confidence ** (1 / size)) / 2, self.shape) for size in sizes.tolist()]
+        before = np.arange(len(label)) - np.searchsorted(label, label) + 1
+        after = np.bincount(label)[label] - before + 1
+        below, above = (
+            self.deviation * np.array([quantile(((1 + confidence) / 2) ** (1 / size), self.shape) for size in sizes])
+            for sizes in (after.tolist(), before.tolist())
         )
-        low = np.maximum(self.center - reach, 0.0)
+        low = np.maximum(self.center - below, 0.0)
         return Interval(
             low=low,
-            high=self.center + reach,
+            high=self.center + above,
             confidence=confidence,
             method=sentences(WORDS, sampled),
             determined=np.ones(len(low), dtype=bool),

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import Any
 
 import attrs
 import numpy as np
@@ -26,6 +27,7 @@ NARROWED = 0.5
 CLEAR = 2.5
 """Deviations, chosen on simulated spectra."""
 
+LOST = 0.2  # of the length of a drawn direction: then it may have turned by half a right angle and more
 DRAWS = 1000  # of the matrix whose singular values are tangents of angles
 
 WORDS = (
@@ -86,8 +88,8 @@ class SubspaceLaw(Law):
         _, vectors = self.solved
         return (self.of.independent(vectors) + (self.of.sampling(vectors) if sampled else 0.0))[: self.basis.shape[1]]
 
-    def _loadings(self, sampled: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Loadings, their standard errors, and which directions are determined.
+    def _loadings(self, sampled: bool) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """The least and the largest centers of loadings, their standard errors, and which directions are determined.
 
         Direction i moves by R E u_i, with R the sum of u_j u_jᵀ/(λ_i − λ_j); E has independent noise, and noise that
         the mean and the count have in common for all entries.
@@ -100,9 +102,15 @@ class SubspaceLaw(Law):
         variance = np.square(vectors) @ turned.T
         if self.of.mean is not None and self.of.mean_variance is not None:
             variance = variance + self._of_mean(inverse, self.of.mean, self.of.mean_variance)
-        lost = turned.sum(axis=1) / 2  # what the length of the projection on the true direction loses
         variance = variance + np.square(vectors[:, :k]) * np.square(turned).sum(axis=1) / 2
-        return vectors[:, :k] * (1 + lost), np.sqrt(variance), known
+        lost = turned.sum(axis=1) / 2  # what the length of the projection on the true direction loses
+        if not self.of.drawn:
+            center = vectors[:, :k] * (1 + lost)
+            return center, center, np.sqrt(variance), known
+        known = known & (lost < LOST)
+        ends = np.array([np.ones(k), 1 / np.cos(_drawn_angle(np.sqrt(2 * np.minimum(lost, LOST))))])
+        low, high = np.sort(vectors[:, :k] * ends[:, None], axis=0)
+        return low, high, np.sqrt(variance), known
 
     def _of_mean(self, inverse: FloatArray, mean: FloatArray, spread: FloatArray) -> FloatArray:
         """The variances of the loadings from the noise of the mean and of the count."""
@@ -119,14 +127,14 @@ class SubspaceLaw(Law):
         return np.maximum(found, 0.0)
 
     def interval(self, confidence: float, *, sampled: bool = False) -> Interval:
-        center, errors, known = self._loadings(sampled)
+        least, most, errors, known = self._loadings(sampled)
         reach = quantile((1 + confidence) / 2, 2 * self.of.shape) * errors
         return Interval(
-            low=np.where(known, np.maximum(center - reach, -1.0), -1.0),
-            high=np.where(known, np.minimum(center + reach, 1.0), 1.0),
+            low=np.where(known, np.clip(least - reach, -1.0, 1.0), -1.0),
+            high=np.where(known, np.clip(most + reach, -1.0, 1.0), 1.0),
             confidence=confidence,
             method=sentences(WORDS, sampled),
-            determined=np.broadcast_to(known, center.shape),
+            determined=np.broadcast_to(known, errors.shape),
             angle_degrees=self.angle_degrees(confidence, sampled=sampled),
         )
 
@@ -147,10 +155,9 @@ class SubspaceLaw(Law):
         tangents = np.linalg.svd(drawn, compute_uv=False)[:, 0] if k > 1 else np.linalg.norm(drawn, axis=(1, 2))
         moved = np.linalg.svd(vectors[:, :k].T @ self.basis, compute_uv=False).min()
         beyond = 2 * math.sqrt(confidence * (1 - confidence) / DRAWS)  # two deviations of the simulated quantile
-        angle = math.atan(float(np.quantile(tangents, min(confidence + beyond, 1.0)))) + math.acos(
-            min(float(moved), 1.0)
-        )
-        return min(math.degrees(angle), 90.0)
+        largest = float(np.quantile(tangents, min(confidence + beyond, 1.0)))
+        angle = float(_drawn_angle(largest)) if self.of.drawn else math.atan(largest)
+        return min(math.degrees(angle + math.acos(min(float(moved), 1.0))), 90.0)
 
     def _drawn(self, sampled: bool) -> FloatArray:
         """Draws of the noise between the first k directions and the others."""
@@ -170,5 +177,10 @@ class SubspaceLaw(Law):
         return np.asarray(drawn)
 
     def standard_error(self) -> FloatArray:
-        _, errors, known = self._loadings(sampled=False)
+        _, _, errors, known = self._loadings(sampled=False)
         return np.where(known, errors, math.inf)
+
+
+def _drawn_angle(sine: Any) -> FloatArray:
+    """The angle of a drawn direction, some of whose length may be in imaginary parts that are as long as the sine."""
+    return np.asarray(np.arcsin(np.minimum(sine / np.sqrt(np.maximum(1 - np.square(sine), 0.5)), 1.0)))

@@ -165,7 +165,7 @@ class WithSpectrum(PostProcessor):
 
     def result_law(self, laws: Mapping[str, Law]) -> Law | None:
         of, spectrum = laws.get("of"), laws.get("spectrum")
-        if isinstance(of, LowRankLaw):
+        if isinstance(of, LowRankLaw | SubspaceLaw):
             of = of.of
         if not isinstance(of, MatrixLaw):
             return None

@@ -23,7 +23,7 @@ def clipped_covariance(mapped: dp.FloatArray, result: dp.Result) -> dp.FloatArra
     if "cov.linear" not in result:
         scale = result["cov.scale"] if "cov.scale" in result else np.ones(3)
         return covariance((mapped - result["cov.about"]) / scale, result["cov.norm"]) * np.outer(scale, scale)
-    rates, axes = np.linalg.eigh(result["cov.linear"])
+    axes, rates, _ = np.linalg.svd(result["cov.linear"])
     about = (mapped - result["cov.center"]) @ axes
     products = np.outer(rates, rates)
     pilot = covariance(about, result["cov.radius"])

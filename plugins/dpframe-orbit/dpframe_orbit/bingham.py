@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 
 import dpframe.plugin as dp
+from dpframe_orbit import turned
 from dpframe_orbit.bases import FINE, STRETCH, Floats, nearly_orthonormal
 from dpframe_orbit.orbit import check_bits, refuse_centered
 
@@ -33,6 +34,8 @@ class Bingham(dp.Mechanism):
 
     Args:
         k: the number of directions, at most 256. For more than one, the joint draw of ``orbit`` is closer to the truth.
+        spectrum: the largest eigenvalues of the moment, if an earlier step released them. The draw does not use them;
+            with one more than directions, they say how far each direction may be off.
         bits: the grid has a spacing of 2^−bits.
 
     Guarantee:
@@ -56,9 +59,13 @@ class Bingham(dp.Mechanism):
     numerics = "exact"
     smallest_level = 2.0**-40  # the draw is uniform long before, and all figures are finite
     draws_depend_on_data = True
-    law_unknown = "how far a direction is off depends on the gap between eigenvalues, which 'bingham' does not release."
+    law_unknown = (
+        "how far a direction is off depends on the gap between eigenvalues, which 'bingham' does not release. It is "
+        "known if an earlier step released k + 1 of them: spectrum=dp.ref(...)."
+    )
 
     k: int = attrs.field(default=1, validator=dp.validators.integer(at_least=1, at_most=MOST))
+    spectrum: Any = dp.input(dp.Spectrum, default=None)
     bits: int = attrs.field(default=16, validator=check_bits)
 
     def output_shape(self, rows: dp.Rows) -> dp.Shape:
@@ -94,6 +101,24 @@ class Bingham(dp.Mechanism):
     def noise(self, rows: dp.Rows, level: float) -> Mapping[str, float]:
         """How far the score vᵀMv falls below its maximum, per two real dimensions, to first order."""
         return {"score": rows.step**2 / self._rate(rows, level)}
+
+    def law(self, value: dp.Kind, rows: dp.Rows, level: float, laws: Mapping[str, dp.Law]) -> dp.Law | None:
+        """If the spectrum was released: rotations between directions a and b have a variance of 1/(2κ(λ_a − λ_b)).
+
+        That is to first order, and as by noise of the variance (λ_a − λ_b)/2κ between them. Directions that were not
+        drawn have at most the eigenvalue that was released after the k-th, and count as having it.
+        """
+        if "spectrum" not in laws:
+            return None
+        rate = self._rate(rows, level) / rows.step**2
+        place = np.minimum(np.arange(min(self.k + 1, rows.known_dim)), len(self.spectrum.array) - 1)
+        values = self.spectrum.array[place]
+        errors = np.minimum(laws["spectrum"].standard_error(), values[0])[place]
+        apart = -np.diff(values)
+        nearest = np.minimum(np.append(values[0], apart), np.append(apart, values[0]))
+        between = np.abs(values[:, None] - values) / (2 * rate)
+        law = turned.law(value.array, values, np.square(errors) + nearest / rate, between)
+        return dp.SubspaceLaw(of=law, basis=value.array)
 
     def log_density(self, value: dp.Kind, data: dp.PrivateData, level: float) -> float | None:
         if self.k > 1:

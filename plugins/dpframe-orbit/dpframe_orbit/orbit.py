@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpframe.plugin as dp
+from dpframe_orbit import turned
 
 Floats = NDArray[np.float64]
 SOLVER_ERROR = 2**20  # allowed spread of the error of scores, where one row has a spread of 2³²: costs 0.05 %
@@ -141,21 +142,25 @@ class Orbit(dp.Mechanism):
         return {"score": width * rows.step**2 / self._strength(rows, level)} if width > 0.0 else {}
 
     def law(self, value: dp.Kind, rows: dp.Rows, level: float, laws: Mapping[str, dp.Law]) -> dp.Law | None:
-        """If the spectrum was released: rotations between directions a and b have a variance of 1/(2κ(γ_a − γ_b)λ).
+        """If the spectrum was released: rotations between a and b have a variance of 1/(2κ(γ_a − γ_b)(λ_a − λ_b)).
 
-        That is to first order, with γ the eigenvalues of the moment, of which λ are estimates. Those that were not
-        released are at most the last one that was, and count as that.
+        That is to first order, with γ the eigenvalues of the moment, of which those of the target, λ, are estimates.
+        Where λ is zero, since no more were released, γ is at most the last one that was, and counts as that.
         """
         values = self._eigenvalues(rows.known_dim)
         width = float(values[0] - values[-1])
         if "spectrum" not in laws or not self._gives_real(rows) or width == 0.0:
             return None
-        k, (_, vectors) = len(self.spectrum.array), np.linalg.eigh(value.array)
-        own = np.maximum(values, self.spectrum.array[-1])
-        deviation = math.sqrt(width * rows.step**2 / self._strength(rows, level))
-        center = (vectors[:, ::-1] * own) @ vectors[:, ::-1].T
-        law = dp.MatrixLaw.of_noise((center + center.T) / 2, deviation, deviation * math.sqrt(0.5))
-        return dp.LowRankLaw(of=law, k=k, spectrum=self.spectrum.array)
+        k, dim, released = len(self.spectrum.array), rows.known_dim, self.spectrum.array
+        variance = width * rows.step**2 / self._strength(rows, level)
+        place = np.minimum(np.arange(min(k + 1, dim)), k - 1)
+        between = np.full((len(place),) * 2, variance / 2)
+        if k < dim:
+            beyond = variance / 2 * (released - released[-1]) / np.maximum(released, np.finfo(float).tiny)
+            between[:k, k] = between[k, :k] = beyond
+        basis = np.linalg.eigh(value.array)[1][:, ::-1][:, :k]
+        law = turned.law(basis, released[place], np.full(len(place), variance), between)
+        return dp.LowRankLaw(of=law, k=k, spectrum=released)
 
     def log_density(self, value: dp.Kind, data: dp.PrivateData, level: float) -> float:
         values = self._eigenvalues(data.rows.known_dim)

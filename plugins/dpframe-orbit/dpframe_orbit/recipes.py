@@ -87,7 +87,8 @@ class BinghamLowRank(_LowRank):
         return cls(k=public["k"]).steps("estimate", 1.0) if task == "low-rank" else None
 
     def steps(self, name: str, weight: float) -> list[dp.Step]:
-        return self._joined(name, weight, dp.release(f"{name}.directions", "bingham", k=self.k))
+        drawn = dp.release(f"{name}.directions", "bingham", k=self.k, spectrum=dp.ref(f"{name}.spectrum"))
+        return self._joined(name, weight, drawn)
 
 
 @attrs.frozen(kw_only=True)
