@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from flint import arb, fmpz
+from flint import arb
 
 from dpframe_orbit.balls import ONE, ZERO, Undecided, power_of_two
 from dpframe_orbit.contour import Contour
@@ -48,7 +48,6 @@ class Exponentials:
         self._series: dict[Set, Series] = {}
         self._lengths: dict[tuple[Set, int], int] = {}
         self._short: dict[Set, int] = {}  # lengths of series that are of the shortest at every point
-        self._factorials: dict[int, Any] = {}
         self._contours: dict[Set, list[Contour]] = {}
         self._longest = min(LONGEST, ENTRIES // self.dim)
         self._rounding = ONE + arb(0, power_of_two(-precision - GUARD))
@@ -115,17 +114,14 @@ class Exponentials:
             series = self._series[nodes]
             degree = series.degree
             if degree != last:
-                power = power * last / point if degree == last - 1 else self._power(point, degree)
+                power = power / point if degree == last - 1 else self._power(point, degree)
                 last = degree
             found.append(powers.sum(series, count) * power)
         return found
 
     def _power(self, point: Any, degree: int) -> Any:
-        """t^M/M!, with a radius that covers what series leave out."""
-        factorial = self._factorials.get(degree)
-        if factorial is None:
-            factorial = self._factorials[degree] = self._rounding / arb(fmpz(math.factorial(degree)))
-        return point**degree * factorial
+        """t^M, with a radius that covers what series leave out."""
+        return point**degree * self._rounding
 
     def _by_contour(self, point: Any, nodes: Set) -> Any:
         value = self._contour(point, nodes).at(point) * (self.nodes[nodes[0]] * point).exp()
