@@ -28,7 +28,7 @@ from dpframe_orbit.row_law import End, RowLaw, strip_order
 Floats = NDArray[np.float64]
 ACCURACY = 96  # bits of an entry of the pattern
 WORDS = 3  # of a uniform of the pattern or of a phase that are read at first
-LOOKS, ROOM = 3.5, 16  # looks are padded to LOOKS per free entry, and ROOM
+VALUES, ROOM = (16, 5), 256  # values of functions are padded to 16 + 5k for each free entry, and ROOM
 MOST = 8  # times the first precision that a row is tried at
 LARGEST = 768  # bits of accuracy: bounds on errors are floats, which do not underflow up to there
 
@@ -38,13 +38,13 @@ class Work:
     """What a draw took. It depends on the data, if only by rare escalations: never release it.
 
     Args:
-        looks: points at which distribution functions were computed, padding included.
+        values: of divided differences that were computed, padding included.
         rows: drawn again at a higher precision.
         draws: drawn again at twice the accuracy.
         precision: the highest.
     """
 
-    looks: int = 0
+    values: int = 0
     rows: int = 0
     draws: int = 0
     precision: int = 0
@@ -144,18 +144,18 @@ def draw_rows(
         rows.append([end.point for end in row])
         if report is not None:
             report(step + 1, dim - 1)
-    _pad(tables[first], int(LOOKS * entries_drawn) + ROOM, first)
-    work.looks += sum(table.looks for table in tables.values())
+    computed, wanted = sum(table.values for table in tables.values()), entries_drawn * (VALUES[0] + VALUES[1] * rank)
+    work.values += max(computed, wanted + ROOM)
+    _pad(tables[first], wanted + ROOM - computed, first)
     return rows
 
 
-def _pad(functions: Exponentials, looks: int, precision: int) -> None:
-    """Compute the functions of a middle row until there were so many looks, a public number."""
-    law = RowLaw(functions, functions.dim // 2 - 1, [End(arb(1)), End(arb(0))])
+def _pad(functions: Exponentials, values: int, precision: int) -> None:
+    """Compute this many more values, all of them of the function of the smallest node, which is 1 for any data."""
+    smallest, many = (functions.dim - 1, functions.dim), functions.spikes + 5
     with ctx.workprec(precision):
-        while functions.looks < looks:
-            functions.looks += 1
-            law.weighted(End(arb((3, -2))))
+        for start in range(0, values, many):
+            functions.at(arb((3, -2)), [smallest] * min(many, values - start))
 
 
 def draw_integers(

@@ -44,7 +44,7 @@ class Exponentials:
         self._exact = list(nodes)
         self.floats = [_float(node) for node in nodes]
         self.nodes = [arb(node) for node in nodes]
-        self.looks = 0  # points at which a distribution function was computed
+        self.values = 0  # that were computed
         self._series: dict[Set, Series] = {}
         self._lengths: dict[tuple[Set, int], int] = {}
         self._short: dict[Set, int] = {}  # lengths of series that are of the shortest at every point
@@ -99,6 +99,7 @@ class Exponentials:
 
     def at(self, point: Any, sets: Sequence[Set]) -> list[Any]:
         """The values of these sets' functions at an exact point."""
+        self.values += len(sets)
         grid = math.ceil(STEPS * math.log2(float(point)) - 1e-9)
         powers = Powers(point)
         last, power = -1, ONE
@@ -130,7 +131,7 @@ class Exponentials:
         return value
 
     def _contour(self, point: Any, nodes: Set) -> Contour:
-        """A contour for the nodes of a set less the largest; with spikes, from that of the set with all smaller."""
+        """A contour for the nodes of a set less the largest; with spikes, from that of the set with one more."""
         known = self._contours.setdefault(nodes, [])
         for contour in known:
             if contour.covers(float(point)):
@@ -139,8 +140,8 @@ class Exponentials:
         shifted = {i: self._exact[i] - self._exact[first] for i in self.members(nodes)}
         floats = [_float(node) for node in shifted.values()]
         if first < last < self.spikes:
-            dropped = [arb(self._exact[i] - self._exact[first]) for i in range(last, self.spikes)]
-            found = self._contour(point, (first, self.spikes)).without(dropped, floats, self.precision)
+            dropped = arb(self._exact[last] - self._exact[first])
+            found = self._contour(point, (first, last + 1)).without(dropped, floats, self.precision)
         else:
             found = Contour.of([arb(node) for node in shifted.values()], floats, float(point), self.precision)
         known.insert(0, found)

@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 from flint import arb, arb_mat
 
 from dpframe_orbit.balls import ONE, ZERO, exponent, upper
@@ -52,7 +51,6 @@ class Series:
         self._rises: dict[int, Any] = {}
         self._ends: dict[int, tuple[int | None, float]] = {}
         self._logs: list[float] = []
-        self._sampled = np.zeros(0)
         self._blocks: list[Any] = []
 
     def lengthen(self, count: int) -> None:
@@ -88,7 +86,6 @@ class Series:
         for n in range(len(self._logs) * SAMPLED, count, SAMPLED):
             size = exponent(found[n].lower()) if found[n] > 0 else None
             self._logs.append(NOTHING if size is None else size - 1.0)
-        self._sampled = np.array(self._logs)
 
     def _inverse(self, number: int) -> Any:
         """1/number."""
@@ -142,8 +139,19 @@ class Series:
         fall = ratio + log
         if fall > -0.01:
             return math.inf
-        left = size + (count - 1) * log + fall - math.log2(-math.expm1(fall * LN2))
-        return left - float((self._sampled + np.arange(len(self._sampled)) * (SAMPLED * log)).max())
+        return size + (count - 1) * log + fall - math.log2(-math.expm1(fall * LN2)) - self._largest(log)
+
+    def _largest(self, log: float) -> float:
+        """About the largest of the logarithms of sampled terms, by bisection, as they are concave up to rounding."""
+        logs, rise = self._logs, SAMPLED * log
+        low, high = 0, len(logs) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if logs[middle + 1] - logs[middle] + rise > 0.0:
+                low = middle + 1
+            else:
+                high = middle
+        return logs[low] + rise * low
 
     def suffices(self, count: int, log: float) -> bool:
         """Whether the first terms leave out no more than 2^−bits for t up to 2^log."""
