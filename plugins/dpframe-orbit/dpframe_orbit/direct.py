@@ -23,12 +23,14 @@ from dpframe_orbit.divided_differences import Exponentials
 from dpframe_orbit.frame import lift
 from dpframe_orbit.inversion import MARGIN, draw_row
 from dpframe_orbit.lazy import LazyUniforms
-from dpframe_orbit.row_law import End, RowLaw, strip_order
+from dpframe_orbit.row_law import JETS, End, RowLaw, strip_order
+from dpframe_orbit.series import SIZES
 
 Floats = NDArray[np.float64]
 ACCURACY = 96  # bits of an entry of the pattern
 WORDS = 3  # of a uniform of the pattern or of a phase that are read at first
-VALUES, ROOM = (16, 5), 256  # values of functions are padded to 16 + 5k for each free entry, and ROOM
+LOOKS, ROOM = 3.5, 16  # looks are padded to LOOKS per free entry, and ROOM
+TERMS = 384 * 34, 384 * 4  # and the work for them to as much as that of 384·(34 + 4k) terms of series per free entry
 MOST = 8  # times the first precision that a row is tried at
 LARGEST = 768  # bits of accuracy: bounds on errors are floats, which do not underflow up to there
 
@@ -38,13 +40,15 @@ class Work:
     """What a draw took. It depends on the data, if only by rare escalations: never release it.
 
     Args:
-        values: of divided differences that were computed, padding included.
+        looks: points at which distribution functions were computed, padding included.
+        terms: of series, in whose time all work for the looks is measured, padding included.
         rows: drawn again at a higher precision.
         draws: drawn again at twice the accuracy.
         precision: the highest.
     """
 
-    values: int = 0
+    looks: int = 0
+    terms: int = 0
     rows: int = 0
     draws: int = 0
     precision: int = 0
@@ -144,18 +148,23 @@ def draw_rows(
         rows.append([end.point for end in row])
         if report is not None:
             report(step + 1, dim - 1)
-    computed, wanted = sum(table.values for table in tables.values()), entries_drawn * (VALUES[0] + VALUES[1] * rank)
-    work.values += max(computed, wanted + ROOM)
-    _pad(tables[first], wanted + ROOM - computed, first)
+    _pad(tables[first], int(LOOKS * entries_drawn) + ROOM, entries_drawn * (TERMS[0] + TERMS[1] * rank), first)
+    work.looks += sum(table.looks for table in tables.values())
+    work.terms += sum(table.terms() for table in tables.values())
     return rows
 
 
-def _pad(functions: Exponentials, values: int, precision: int) -> None:
-    """Compute this many more values, all of them of the function of the smallest node, which is 1 for any data."""
-    smallest, many = (functions.dim - 1, functions.dim), functions.spikes + 5
+def _pad(functions: Exponentials, looks: int, terms: int, precision: int) -> None:
+    """Compute values until there were so many looks, and as much work as so many terms of series: public numbers.
+
+    They are values of the function of the smallest node, which is 1 for any data.
+    """
+    sets, size = [(functions.dim - 1, functions.dim)] * (functions.spikes + JETS + 1), SIZES[0]
+    missing = max(looks - functions.looks, -((functions.terms() - terms) // (size * len(sets))), 0)
+    functions.looks = max(functions.looks, looks)
     with ctx.workprec(precision):
-        for start in range(0, values, many):
-            functions.at(arb((3, -2)), [smallest] * min(many, values - start))
+        for _ in range(missing):
+            functions.at(arb((3, -2)), sets)
 
 
 def draw_integers(

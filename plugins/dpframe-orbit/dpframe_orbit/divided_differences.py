@@ -24,6 +24,7 @@ LONGEST = 6144  # terms of a series
 STEPS = 8
 CONTOURS = 8  # of one set that are held, each for a range of points
 ENTRIES = 1_500_000  # coefficients that are held at most
+COEFFICIENT, FACTOR = 8, 32  # measured: computing one takes as long as summing so many terms
 
 
 def _float(number: Any) -> float:
@@ -44,7 +45,9 @@ class Exponentials:
         self._exact = list(nodes)
         self.floats = [_float(node) for node in nodes]
         self.nodes = [arb(node) for node in nodes]
-        self.values = 0  # that were computed
+        self.looks = 0  # points at which a distribution function was computed
+        self._summed = 0  # terms of series
+        self._factors = 0  # of products at the points of contours
         self._series: dict[Set, Series] = {}
         self._lengths: dict[tuple[Set, int], int] = {}
         self._short: dict[Set, int] = {}  # lengths of series that are of the shortest at every point
@@ -99,7 +102,6 @@ class Exponentials:
 
     def at(self, point: Any, sets: Sequence[Set]) -> list[Any]:
         """The values of these sets' functions at an exact point."""
-        self.values += len(sets)
         grid = math.ceil(STEPS * math.log2(float(point)) - 1e-9)
         powers = Powers(point)
         last, power = -1, ONE
@@ -118,7 +120,13 @@ class Exponentials:
                 power = power / point if degree == last - 1 else self._power(point, degree)
                 last = degree
             found.append(powers.sum(series, count) * power)
+            self._summed += count
         return found
+
+    def terms(self) -> int:
+        """How much was computed, as the number of terms of series that take about as long to sum."""
+        coefficients = sum(len(series.coefficients) for series in self._series.values())
+        return self._summed + COEFFICIENT * coefficients + FACTOR * self._factors
 
     def _power(self, point: Any, degree: int) -> Any:
         """t^M, with a radius that covers what series leave out."""
@@ -144,6 +152,7 @@ class Exponentials:
             found = self._contour(point, (first, last + 1)).without(dropped, floats, self.precision)
         else:
             found = Contour.of([arb(node) for node in shifted.values()], floats, float(point), self.precision)
+            self._factors += len(floats) * len(found.exponentials.points)
         known.insert(0, found)
         del known[CONTOURS:]
         return found

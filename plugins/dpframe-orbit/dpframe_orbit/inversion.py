@@ -63,6 +63,7 @@ class Entry:
 
     def look(self, point: Any) -> Look:
         """G and its derivatives at a point."""
+        self.law.functions.looks += 1
         end = End(point)
         weighted = self.law.weighted(end)
         rise = self.law.rise(self.index, end, weighted)
