@@ -160,7 +160,7 @@ def _spread(name: str, spectra: Sequence[FloatArray]) -> Row:
             nodes = [Fraction(float(gamma)) for gamma in spectrum]
             draw_integers(target(nodes), np.eye(DATA_DIM), 1e-15, 16, _stream(seed), real=True, work=work)
             taken.append(time.process_time() - start)
-            values.append(work.values)
+            values.append(work.looks)
         seconds.append(float(np.median(taken)))
     more, longer = max(values) / min(values), max(seconds) / min(seconds)
     return Row(

@@ -105,18 +105,26 @@ class Contour:
             center=center,
             exponentials=Exponentials(points),
             weights=acb_mat(len(weights), 1, weights),
-            bound=_log_error(b, center, scale, step, count, first),
-        )
+            bound=math.inf,
+        )._bounded(b)
 
     def without(self, node: Any, floats: list[float], precision: int) -> Contour:
         """The same rule without one of the nodes, for those that are left."""
         points = self.exponentials.points
         with ctx.workprec(precision + 30):
-            weights = [
-                weight * (place - node) for place, weight in zip(points, self.weights.entries(), strict=True)
-            ]
-        bound = _log_error(np.array(floats), self.center, self.scale, self.step, len(points) - 1, self.first)
-        return attrs.evolve(self, weights=acb_mat(len(weights), 1, weights), bound=bound)
+            weights = [weight * (place - node) for place, weight in zip(points, self.weights.entries(), strict=True)]
+        return attrs.evolve(self, weights=acb_mat(len(weights), 1, weights))._bounded(np.array(floats))
+
+    def _bounded(self, b: Floats) -> Contour:
+        """With a bound on the error for these nodes, as a logarithm relative to e^{tB}, for all t from the first on."""
+        outer, inner, middle = (_line(b, self.center, self.scale, angle) for angle in (OUTER, INNER, MIDDLE))
+        end = (len(self.exponentials.points) - 1) * self.step
+        logs = [
+            _log_mass(outer, self.scale, self.first) - _log_expm1(2 * math.pi * (OUTER - MIDDLE) / self.step),
+            _log_mass(inner, self.scale, self.first) - _log_expm1(2 * math.pi * (MIDDLE - INNER) / self.step),
+            _log_tail(middle, self.scale, self.first, self.step, end),
+        ]
+        return attrs.evolve(self, bound=max(logs) + math.log(3.0) - math.log(2 * math.pi) + ROUNDING)
 
     def covers(self, point: float) -> bool:
         """Whether the rule was made for points like this one."""
@@ -127,17 +135,6 @@ class Contour:
         total = (self.exponentials.at(point) * self.weights)[0, 0].real
         error = (arb(self.bound) + arb(self.center) * point).exp()
         return total * arb(self.step) / arb.pi() + arb(0, 1) * error
-
-
-def _log_error(b: Floats, center: float, scale: float, step: float, count: int, first: float) -> float:
-    """The logarithm of a bound on the error of the rule, relative to e^{tB}, for all t from the first on."""
-    outer, inner, middle = (_line(b, center, scale, angle) for angle in (OUTER, INNER, MIDDLE))
-    logs = [
-        _log_mass(outer, scale, first) - _log_expm1(2 * math.pi * (OUTER - MIDDLE) / step),
-        _log_mass(inner, scale, first) - _log_expm1(2 * math.pi * (MIDDLE - INNER) / step),
-        _log_tail(middle, scale, first, step, count * step),
-    ]
-    return max(logs) + math.log(3.0) - math.log(2 * math.pi) + ROUNDING
 
 
 def _log_mass(line: Line, scale: float, point: float) -> float:

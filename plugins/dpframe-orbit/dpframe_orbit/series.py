@@ -44,7 +44,7 @@ class Series:
         self.node, self.smaller, self.bits = node, smaller, bits
         self.degree: int = 0 if smaller is None else smaller.degree + 1
         self._inverses: list[Any] = [ZERO] if smaller is None else smaller._inverses  # 1/n, in one list for all sets
-        self.coefficients: list[Any] = [ONE if smaller is None else smaller.coefficients[0] * self._inverse(self.degree)]
+        self.coefficients: list[Any] = [ONE if smaller is None else smaller.coefficients[0] / self.degree]
         self.whole = False  # whether the terms that are known suffice for all t ≤ 1
         self._beyond: list[Any] = []
         self._narrow = 1  # coefficients that do not come from bounds on others
@@ -71,7 +71,7 @@ class Series:
     def _extend(self, count: int) -> None:
         found, node, start = self.coefficients, self.node, len(self.coefficients)
         last = found[-1]
-        self._inverse(self.degree + count)
+        self._inverses += [ONE / n for n in range(len(self._inverses), self.degree + count)]
         inverses = self._inverses[self.degree + start : self.degree + count]
         if self.smaller is None:
             for inverse in inverses:
@@ -86,11 +86,6 @@ class Series:
         for n in range(len(self._logs) * SAMPLED, count, SAMPLED):
             size = exponent(found[n].lower()) if found[n] > 0 else None
             self._logs.append(NOTHING if size is None else size - 1.0)
-
-    def _inverse(self, number: int) -> Any:
-        """1/number."""
-        self._inverses += [ONE / n for n in range(len(self._inverses), number + 1)]
-        return self._inverses[number]
 
     def between(self, start: int, end: int) -> list[Any]:
         """The coefficients of these places; balls from zero to a bound beyond those that are known."""
