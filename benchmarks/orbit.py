@@ -151,7 +151,7 @@ def _of_all_kinds() -> list[FloatArray]:
 
 def _spread(name: str, spectra: Sequence[FloatArray]) -> Row:
     """The most over the least, of function values and of seconds."""
-    looks, seconds = [], []
+    values, seconds = [], []
     target = partial(Target.of, spectrum=np.where(np.arange(DATA_DIM) < FEW, 1.0, 0.0))
     for spectrum in spectra:
         taken = []
@@ -160,12 +160,12 @@ def _spread(name: str, spectra: Sequence[FloatArray]) -> Row:
             nodes = [Fraction(float(gamma)) for gamma in spectrum]
             draw_integers(target(nodes), np.eye(DATA_DIM), 1e-15, 16, _stream(seed), real=True, work=work)
             taken.append(time.process_time() - start)
-            looks.append(work.looks)
+            values.append(work.looks)
         seconds.append(float(np.median(taken)))
-    values, longer = max(looks) / min(looks), max(seconds) / min(seconds)
+    more, longer = max(values) / min(values), max(seconds) / min(seconds)
     return Row(
         what=f"{len(spectra)} {name}: most / least",
-        figures={"function values": values, "seconds": longer},
+        figures={"function values": more, "seconds": longer},
         goal=f"values {APART:g}, seconds {LONGER:g}",
-        verdict=at_most(longer, LONGER) if values <= APART else at_most(values, APART),
+        verdict=at_most(longer, LONGER) if more <= APART else at_most(more, APART),
     )

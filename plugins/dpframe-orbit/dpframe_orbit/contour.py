@@ -12,8 +12,9 @@ x·D_i − R[x(R + x) − (x² + y²)C] = x²R + eRC + x[e(C² − 1) + 2x²C(C 
 
 Shifting u by iv turns α into α + v. So the trapezoidal rule with step h has an error of at most
 M₊/(e^{2πv₊/h} − 1) + M₋/(e^{2πv₋/h} − 1), where M± are the integrals of the modulus (with |s'| ≤ c·cosh u) along the
-hyperbolas with α + v₊ and α − v₋, both of which the lemma covers; upper Riemann sums bound them. These bounds are
-computed in floats, as logarithms relative to e^{tB}, and enlarged by more than their rounding.
+hyperbolas with α + v₊ and α − v₋, both of which the lemma covers; upper Riemann sums bound them. Relative to e^{tB} the
+modulus decreases in t, as Re(s − B) < 0: so a bound for one t holds for all larger ones. These bounds are computed in
+floats, as logarithms relative to e^{tB}, and enlarged by more than their rounding.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from dpframe_orbit.balls import Undecided
 Floats = NDArray[np.float64]
 OUTER, INNER, MIDDLE = math.pi / 4, 0.05, math.pi / 4 - 0.36  # the angles α + v₊, α − v₋ and α
 STEP = 0.05  # of the upper sums
-FARTHEST = 12.0  # |u| of the upper sums
+FAR = np.arange(0.0, 12.0, STEP)  # |u| of the upper sums
 ROUNDING = 0.05  # of logarithms, enlarged; their floats are accurate to 1e-6
 
 
@@ -72,10 +73,7 @@ class Contour:
     center: float
     exponentials: Exponentials
     weights: Any
-    end: float
-    outer: Line
-    inner: Line
-    middle: Line
+    bound: float
 
     @classmethod
     def of(cls, nodes: list[Any], floats: list[float], point: float, precision: int) -> Contour:
@@ -91,13 +89,12 @@ class Contour:
         center = vertex + scale * math.sin(OUTER)
         bits = (precision + 24) * math.log(2.0)
         step = 2.0 * math.pi * min(OUTER - MIDDLE, MIDDLE - INNER) / bits
-        far = np.arange(0.0, FARTHEST, STEP)
-        middle = _line(b, center, scale, MIDDLE, far)
-        falls = first * middle.real - middle.logs + np.log(np.cosh(far))
+        middle = _line(b, center, scale, MIDDLE)
+        falls = first * middle.real - middle.logs + np.log(np.cosh(FAR))
         enough = np.nonzero(falls < falls[0] - bits - 4.0)[0]
         if not len(enough):
             raise Undecided("contour")
-        count = math.ceil(float(far[enough[0]]) / step) + 1
+        count = math.ceil(float(FAR[enough[0]]) / step) + 1
         with ctx.workprec(precision + 30):
             points, weights = _rule(nodes, arb(center), arb(scale), arb(step), count)
         return cls(
@@ -108,61 +105,60 @@ class Contour:
             center=center,
             exponentials=Exponentials(points),
             weights=acb_mat(len(weights), 1, weights),
-            end=count * step,
-            outer=_line(b, center, scale, OUTER, far),
-            inner=_line(b, center, scale, INNER, far),
-            middle=middle,
-        )
+            bound=math.inf,
+        )._bounded(b)
 
-    def without(self, dropped: list[Any], floats: list[float], precision: int) -> Contour:
-        """The same rule for fewer nodes: those that are dropped, and all that are left."""
+    def without(self, node: Any, floats: list[float], precision: int) -> Contour:
+        """The same rule without one of the nodes, for those that are left."""
+        points = self.exponentials.points
         with ctx.workprec(precision + 30):
-            weights = [
-                weight * _product([place - node for node in dropped])
-                for place, weight in zip(self.exponentials.points, self.weights.entries(), strict=True)
-            ]
-        b, far = np.array(floats), np.arange(0.0, FARTHEST, STEP)
-        outer, inner, middle = (_line(b, self.center, self.scale, angle, far) for angle in (OUTER, INNER, MIDDLE))
-        return attrs.evolve(self, weights=acb_mat(len(weights), 1, weights), outer=outer, inner=inner, middle=middle)
+            weights = [weight * (place - node) for place, weight in zip(points, self.weights.entries(), strict=True)]
+        return attrs.evolve(self, weights=acb_mat(len(weights), 1, weights))._bounded(np.array(floats))
+
+    def _bounded(self, b: Floats) -> Contour:
+        """With a bound on the error for these nodes, as a logarithm relative to e^{tB}, for all t from the first on."""
+        outer, inner, middle = (_line(b, self.center, self.scale, angle) for angle in (OUTER, INNER, MIDDLE))
+        end = (len(self.exponentials.points) - 1) * self.step
+        logs = [
+            _log_mass(outer, self.scale, self.first) - _log_expm1(2 * math.pi * (OUTER - MIDDLE) / self.step),
+            _log_mass(inner, self.scale, self.first) - _log_expm1(2 * math.pi * (MIDDLE - INNER) / self.step),
+            _log_tail(middle, self.scale, self.first, self.step, end),
+        ]
+        return attrs.evolve(self, bound=max(logs) + math.log(3.0) - math.log(2 * math.pi) + ROUNDING)
 
     def covers(self, point: float) -> bool:
         """Whether the rule was made for points like this one."""
         return self.first <= point <= self.last
 
     def at(self, point: Any) -> Any:
-        """E_T at an exact point."""
+        """E_T at an exact point of the window."""
         total = (self.exponentials.at(point) * self.weights)[0, 0].real
-        value = total * arb(self.step) / arb.pi()
-        logs = [
-            self._log_mass(self.outer, float(point)) - _log_expm1(2 * math.pi * (OUTER - MIDDLE) / self.step),
-            self._log_mass(self.inner, float(point)) - _log_expm1(2 * math.pi * (MIDDLE - INNER) / self.step),
-            self._log_tail(float(point)),
-        ]
-        bound = max(logs) + math.log(3.0) - math.log(2 * math.pi) + ROUNDING
-        return value + arb(0, 1) * (arb(bound) + arb(self.center) * point).exp()
+        error = (arb(self.bound) + arb(self.center) * point).exp()
+        return total * arb(self.step) / arb.pi() + arb(0, 1) * error
 
-    def _log_mass(self, line: Line, point: float) -> float:
-        """The logarithm of a bound on the integral of the modulus along a line, relative to e^{tB}."""
-        u = np.arange(len(line.real)) * STEP
-        logs = point * line.real - line.logs + np.log(self.scale * np.cosh(u + STEP))
-        largest = float(logs.max())
-        total = float(np.exp(logs - largest).sum()) * STEP
-        total += math.exp(float(logs[-1]) - largest) * 2.0 / (self._decay(line, point, float(u[-1])) - 1.0)
-        return largest + math.log(2.0 * total)
 
-    def _log_tail(self, point: float) -> float:
-        """The logarithm of a bound on what the rule leaves out beyond its last point, relative to e^{tB}."""
-        line = self.middle
-        before = min(int(self.end / STEP), len(line.real) - 1)
-        log = point * float(line.real[before]) - float(line.logs[before]) + math.log(self.scale * math.cosh(self.end))
-        return log + math.log(2.0 * (1.0 / (self._decay(line, point, self.end) - 1.0) + self.step))
+def _log_mass(line: Line, scale: float, point: float) -> float:
+    """The logarithm of a bound on the integral of the modulus along a line, relative to e^{tB}."""
+    logs = point * line.real - line.logs + np.log(scale * np.cosh(FAR + STEP))
+    largest = float(logs.max())
+    total = float(np.exp(logs - largest).sum()) * STEP
+    total += math.exp(float(logs[-1]) - largest) * 2.0 / (_decay(line, scale, point, float(FAR[-1])) - 1.0)
+    return largest + math.log(2.0 * total)
 
-    def _decay(self, line: Line, point: float, u: float) -> float:
-        """A rate at which the modulus falls beyond u: that of e^{−x(cosh u)(t − Σ 1/(V − b_i))}, by the lemma."""
-        rate = (point - line.inverse) * self.scale * math.sin(line.angle) * math.sinh(u)
-        if not rate > 2.0:
-            raise Undecided("contour")
-        return rate
+
+def _log_tail(line: Line, scale: float, point: float, step: float, end: float) -> float:
+    """The logarithm of a bound on what the rule leaves out beyond its last point, relative to e^{tB}."""
+    before = min(int(end / STEP), len(FAR) - 1)
+    log = point * float(line.real[before]) - float(line.logs[before]) + math.log(scale * math.cosh(end))
+    return log + math.log(2.0 * (1.0 / (_decay(line, scale, point, end) - 1.0) + step))
+
+
+def _decay(line: Line, scale: float, point: float, u: float) -> float:
+    """A rate at which the modulus falls beyond u: that of e^{−x(cosh u)(t − Σ 1/(V − b_i))}, by the lemma."""
+    rate = (point - line.inverse) * scale * math.sin(line.angle) * math.sinh(u)
+    if not rate > 2.0:
+        raise Undecided("contour")
+    return rate
 
 
 def _log_expm1(x: float) -> float:
@@ -171,16 +167,14 @@ def _log_expm1(x: float) -> float:
 
 def _saddle(b: Floats, point: float) -> float:
     """A little more than the s with Σ 1/(s − b_i) = t."""
-    low, high = b[0] + 0.999 / point, b[0] + 1.001 * len(b) / point
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        if float((1.0 / (middle - b)).sum()) > point:
-            low = middle
-        else:
-            high = middle
-        if high - low < 1e-13 * high:
+    s = b[0] + 1.0 / point  # not above it; Newton's method rises to it, the sum being convex
+    for _ in range(100):
+        inverse = 1.0 / (s - b)
+        step = (float(inverse.sum()) - point) / float(inverse @ inverse)
+        s += step
+        if step < 1e-13 * (s - b[0]):
             break
-    return float(high * (1.0 + 1e-12))
+    return float(s + 1e-12 * (s - b[0]))
 
 
 def _window(b: Floats, point: float) -> tuple[float, float]:
@@ -192,11 +186,11 @@ def _window(b: Floats, point: float) -> tuple[float, float]:
     return first, spread
 
 
-def _line(b: Floats, center: float, scale: float, angle: float, u: Floats) -> Line:
-    offset = -scale * np.sin(angle - 1j * u)
-    logs: Floats = np.log(np.abs((center - b)[None, :] + offset[:, None])).sum(axis=1)
+def _line(b: Floats, center: float, scale: float, angle: float) -> Line:
+    offset = -scale * np.sin(angle - 1j * FAR)
+    squares = ((center - b)[None, :] + offset.real[:, None]) ** 2 + (offset.imag**2)[:, None]
     vertex = center - scale * math.sin(angle)
-    return Line(angle, offset.real.copy(), logs, float((1.0 / (vertex - b)).sum()))
+    return Line(angle, offset.real.copy(), 0.5 * np.log(squares).sum(axis=1), float((1.0 / (vertex - b)).sum()))
 
 
 def _rule(nodes: list[Any], center: Any, scale: Any, step: Any, count: int) -> tuple[list[Any], list[Any]]:

@@ -23,12 +23,14 @@ from dpframe_orbit.divided_differences import Exponentials
 from dpframe_orbit.frame import lift
 from dpframe_orbit.inversion import MARGIN, draw_row
 from dpframe_orbit.lazy import LazyUniforms
-from dpframe_orbit.row_law import End, RowLaw, strip_order
+from dpframe_orbit.row_law import JETS, End, RowLaw, strip_order
+from dpframe_orbit.series import SIZES
 
 Floats = NDArray[np.float64]
 ACCURACY = 96  # bits of an entry of the pattern
 WORDS = 3  # of a uniform of the pattern or of a phase that are read at first
 LOOKS, ROOM = 3.5, 16  # looks are padded to LOOKS per free entry, and ROOM
+TERMS = 384 * 34, 384 * 4  # and the work for them to as much as that of 384·(34 + 4k) terms of series per free entry
 MOST = 8  # times the first precision that a row is tried at
 LARGEST = 768  # bits of accuracy: bounds on errors are floats, which do not underflow up to there
 
@@ -39,12 +41,14 @@ class Work:
 
     Args:
         looks: points at which distribution functions were computed, padding included.
+        terms: of series, in whose time all work for the looks is measured, padding included.
         rows: drawn again at a higher precision.
         draws: drawn again at twice the accuracy.
         precision: the highest.
     """
 
     looks: int = 0
+    terms: int = 0
     rows: int = 0
     draws: int = 0
     precision: int = 0
@@ -144,18 +148,23 @@ def draw_rows(
         rows.append([end.point for end in row])
         if report is not None:
             report(step + 1, dim - 1)
-    _pad(tables[first], int(LOOKS * entries_drawn) + ROOM, first)
+    _pad(tables[first], int(LOOKS * entries_drawn) + ROOM, entries_drawn * (TERMS[0] + TERMS[1] * rank), first)
     work.looks += sum(table.looks for table in tables.values())
+    work.terms += sum(table.terms() for table in tables.values())
     return rows
 
 
-def _pad(functions: Exponentials, looks: int, precision: int) -> None:
-    """Compute the functions of a middle row until there were so many looks, a public number."""
-    law = RowLaw(functions, functions.dim // 2 - 1, [End(arb(1)), End(arb(0))])
+def _pad(functions: Exponentials, looks: int, terms: int, precision: int) -> None:
+    """Compute values until there were so many looks, and as much work as so many terms of series: public numbers.
+
+    They are values of the function of the smallest node, which is 1 for any data.
+    """
+    sets, size = [(functions.dim - 1, functions.dim)] * (functions.spikes + JETS + 1), SIZES[0]
+    missing = max(looks - functions.looks, -((functions.terms() - terms) // (size * len(sets))), 0)
+    functions.looks = max(functions.looks, looks)
     with ctx.workprec(precision):
-        while functions.looks < looks:
-            functions.looks += 1
-            law.weighted(End(arb((3, -2))))
+        for _ in range(missing):
+            functions.at(arb((3, -2)), sets)
 
 
 def draw_integers(

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from flint import arb, fmpz
+from flint import arb
 
 from dpframe_orbit.balls import ONE, ZERO, Undecided, power_of_two
 from dpframe_orbit.contour import Contour
@@ -24,6 +24,7 @@ LONGEST = 6144  # terms of a series
 STEPS = 8
 CONTOURS = 8  # of one set that are held, each for a range of points
 ENTRIES = 1_500_000  # coefficients that are held at most
+COEFFICIENT, FACTOR = 8, 32  # measured: computing one takes as long as summing so many terms
 
 
 def _float(number: Any) -> float:
@@ -45,10 +46,11 @@ class Exponentials:
         self.floats = [_float(node) for node in nodes]
         self.nodes = [arb(node) for node in nodes]
         self.looks = 0  # points at which a distribution function was computed
+        self._summed = 0  # terms of series
+        self._factors = 0  # of products at the points of contours
         self._series: dict[Set, Series] = {}
         self._lengths: dict[tuple[Set, int], int] = {}
         self._short: dict[Set, int] = {}  # lengths of series that are of the shortest at every point
-        self._factorials: dict[int, Any] = {}
         self._contours: dict[Set, list[Contour]] = {}
         self._longest = min(LONGEST, ENTRIES // self.dim)
         self._rounding = ONE + arb(0, power_of_two(-precision - GUARD))
@@ -115,17 +117,20 @@ class Exponentials:
             series = self._series[nodes]
             degree = series.degree
             if degree != last:
-                power = power * last / point if degree == last - 1 else self._power(point, degree)
+                power = power / point if degree == last - 1 else self._power(point, degree)
                 last = degree
             found.append(powers.sum(series, count) * power)
+            self._summed += count
         return found
 
+    def terms(self) -> int:
+        """How much was computed, as the number of terms of series that take about as long to sum."""
+        coefficients = sum(len(series.coefficients) for series in self._series.values())
+        return self._summed + COEFFICIENT * coefficients + FACTOR * self._factors
+
     def _power(self, point: Any, degree: int) -> Any:
-        """t^M/M!, with a radius that covers what series leave out."""
-        factorial = self._factorials.get(degree)
-        if factorial is None:
-            factorial = self._factorials[degree] = self._rounding / arb(fmpz(math.factorial(degree)))
-        return point**degree * factorial
+        """t^M, with a radius that covers what series leave out."""
+        return point**degree * self._rounding
 
     def _by_contour(self, point: Any, nodes: Set) -> Any:
         value = self._contour(point, nodes).at(point) * (self.nodes[nodes[0]] * point).exp()
@@ -134,7 +139,7 @@ class Exponentials:
         return value
 
     def _contour(self, point: Any, nodes: Set) -> Contour:
-        """A contour for the nodes of a set less the largest; with spikes, from that of the set with all smaller."""
+        """A contour for the nodes of a set less the largest; with spikes, from that of the set with one more."""
         known = self._contours.setdefault(nodes, [])
         for contour in known:
             if contour.covers(float(point)):
@@ -143,10 +148,11 @@ class Exponentials:
         shifted = {i: self._exact[i] - self._exact[first] for i in self.members(nodes)}
         floats = [_float(node) for node in shifted.values()]
         if first < last < self.spikes:
-            dropped = [arb(self._exact[i] - self._exact[first]) for i in range(last, self.spikes)]
-            found = self._contour(point, (first, self.spikes)).without(dropped, floats, self.precision)
+            dropped = arb(self._exact[last] - self._exact[first])
+            found = self._contour(point, (first, last + 1)).without(dropped, floats, self.precision)
         else:
             found = Contour.of([arb(node) for node in shifted.values()], floats, float(point), self.precision)
+            self._factors += len(floats) * len(found.exponentials.points)
         known.insert(0, found)
         del known[CONTOURS:]
         return found

@@ -3,10 +3,10 @@
 For nodes T = {b_0, …, b_M}, all b_i ≥ 0, E_T(t) = exp(t·)[b_0, …, b_M] is e^{bt} for a single node b, and the
 convolution of e^{bt} with E_T when a node b joins T. With the complete homogeneous polynomials h_n of the nodes,
 
-    E_T(t) = Σ h_n t^{M+n}/(M+n)! = (t^M/M!)·Σ c_n tⁿ,   c_n = h_n·M!/(M+n)! ≥ 0.
+    E_T(t) = Σ h_n t^{M+n}/(M+n)! = t^M·Σ c_n tⁿ,   c_n = h_n/(M+n)! ≥ 0.
 
-When a node b joins, with M + 1 nodes afterwards counted by M + 1, c'_n = (M·c_n + b·c'_{n−1})/(n + M), as
-h'_n = h_n + b·h'_{n−1}: sums of positive numbers, which lose no precision. Ties among nodes are no special case.
+When a node b joins and M counts it, c'_n = (c_n + b·c'_{n−1})/(M+n), as h'_n = h_n + b·h'_{n−1}: sums of positive
+numbers, which lose no precision. Ties among nodes are no special case.
 
 *What is left out.* The ratios h_n/h_{n−1} decrease with n, since h_n² − h_{n−1}h_{n+1} is the Schur function of the
 shape (n, n), a polynomial in the nodes with positive coefficients. So c_n/c_{n−1} ≤ ρ·(M + N − 1)/(M + n) from N on,
@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 from flint import arb, arb_mat
 
 from dpframe_orbit.balls import ONE, ZERO, exponent, upper
@@ -44,14 +43,14 @@ class Series:
     def __init__(self, node: Any, smaller: Series | None, bits: int) -> None:
         self.node, self.smaller, self.bits = node, smaller, bits
         self.degree: int = 0 if smaller is None else smaller.degree + 1
-        self.coefficients: list[Any] = [ONE]
+        self._inverses: list[Any] = [ZERO] if smaller is None else smaller._inverses  # 1/n, in one list for all sets
+        self.coefficients: list[Any] = [ONE if smaller is None else smaller.coefficients[0] / self.degree]
         self.whole = False  # whether the terms that are known suffice for all t ≤ 1
         self._beyond: list[Any] = []
         self._narrow = 1  # coefficients that do not come from bounds on others
         self._rises: dict[int, Any] = {}
         self._ends: dict[int, tuple[int | None, float]] = {}
         self._logs: list[float] = []
-        self._sampled = np.zeros(0)
         self._blocks: list[Any] = []
 
     def lengthen(self, count: int) -> None:
@@ -70,22 +69,23 @@ class Series:
                     series.whole = series.suffices(size, 0.0)
 
     def _extend(self, count: int) -> None:
-        found, node, others = self.coefficients, self.node, self.degree
-        last, start = found[-1], len(found)
+        found, node, start = self.coefficients, self.node, len(self.coefficients)
+        last = found[-1]
+        self._inverses += [ONE / n for n in range(len(self._inverses), self.degree + count)]
+        inverses = self._inverses[self.degree + start : self.degree + count]
         if self.smaller is None:
-            for n in range(start, count):
-                last = last * node / n
+            for inverse in inverses:
+                last = last * node * inverse
                 found.append(last)
             self._narrow = count
         else:
-            for n, before in enumerate(self.smaller.between(start, count), start + others):
-                last = (before * others + node * last) / n
+            for before, inverse in zip(self.smaller.between(start, count), inverses, strict=True):
+                last = (before + node * last) * inverse
                 found.append(last)
             self._narrow = min(count, self.smaller._narrow)
         for n in range(len(self._logs) * SAMPLED, count, SAMPLED):
             size = exponent(found[n].lower()) if found[n] > 0 else None
             self._logs.append(NOTHING if size is None else size - 1.0)
-        self._sampled = np.array(self._logs)
 
     def between(self, start: int, end: int) -> list[Any]:
         """The coefficients of these places; balls from zero to a bound beyond those that are known."""
@@ -134,8 +134,19 @@ class Series:
         fall = ratio + log
         if fall > -0.01:
             return math.inf
-        left = size + (count - 1) * log + fall - math.log2(-math.expm1(fall * LN2))
-        return left - float((self._sampled + np.arange(len(self._sampled)) * (SAMPLED * log)).max())
+        return size + (count - 1) * log + fall - math.log2(-math.expm1(fall * LN2)) - self._largest(log)
+
+    def _largest(self, log: float) -> float:
+        """About the largest of the logarithms of sampled terms, by bisection, as they are concave up to rounding."""
+        logs, rise = self._logs, SAMPLED * log
+        low, high = 0, len(logs) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if logs[middle + 1] - logs[middle] + rise > 0.0:
+                low = middle + 1
+            else:
+                high = middle
+        return logs[low] + rise * low
 
     def suffices(self, count: int, log: float) -> bool:
         """Whether the first terms leave out no more than 2^−bits for t up to 2^log."""

@@ -115,14 +115,13 @@ def test_divided_differences_are_in_their_balls_and_a_planted_error_is_not(
 
 
 def exact_series(nodes: list[Fraction], count: int) -> list[Any]:
-    """c_n = h_n·M!/(M + n)! from the recursion for h_n alone."""
+    """c_n = h_n/(M + n)! from the recursion for h_n alone."""
     h = [mp.mpf(1)] + [mp.mpf(0)] * (count - 1)
     for node in nodes:
         b = mp.mpf(node.numerator) / node.denominator
         for n in range(1, count):
             h[n] += b * h[n - 1]
-    top = mp.factorial(len(nodes) - 1)
-    return [each * top / mp.factorial(len(nodes) - 1 + n) for n, each in enumerate(h)]
+    return [each / mp.factorial(len(nodes) - 1 + n) for n, each in enumerate(h)]
 
 
 @pytest.mark.parametrize("name", ["flat", "contours", "many"])

@@ -117,7 +117,7 @@ def unit(angle: float) -> Floats:
 @pytest.mark.parametrize("as_printed", [False, True])
 def test_density_ratios_of_the_worst_neighbors(relation: str, level: float, as_printed: bool) -> None:
     mechanism = Orbit(spectrum=[1.0, 0.0], real=False, as_printed=as_printed)
-    backgrounds = [np.zeros((2, 2)), *(size * unit(angle) for size in (1.0, 30.0, 3000.0) for angle in (0.0, 0.7, 1.5))]
+    backgrounds = [np.zeros((2, 2)), *(size * unit(angle) for size in (1.0, 30.0, 1e5) for angle in (0.0, 0.7, 1.5))]
     largest, longest = 0.0, 0.0
     for background in backgrounds:
         for angle in (0.0, 0.8, math.pi / 2):
@@ -128,9 +128,7 @@ def test_density_ratios_of_the_worst_neighbors(relation: str, level: float, as_p
     assert largest <= longest + 1e-9
     claimed = level * ({"replace": 0.5, "add-remove": 0.25}[relation] if as_printed else 1.0)
     assert longest <= claimed + 1e-9
-    assert 0.999 * claimed <= longest
-    if relation == "add-remove":
-        assert 0.9 * claimed <= largest
+    assert 0.999 * claimed <= largest
 
 
 @pytest.mark.long

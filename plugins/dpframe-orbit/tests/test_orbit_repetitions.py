@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from dpframe.testing import seeded
+from dpframe_orbit import direct
 from dpframe_orbit.direct import Target, Work, draw_integers, draw_rows
 from dpframe_orbit.lazy import LazyUniforms
 from dpframe_orbit.theory import closeness_rate, repetition_bound
@@ -75,3 +76,27 @@ def test_draws_are_repeated_at_fewer_bits_only() -> None:
     assert repeated(10, 3, 6, accuracy=36, spare=44)[1] == 6
     assert repeated(10, 3, 15, accuracy=96, spare=20) == (0, 0)
     assert repeated(10, 3, 15, accuracy=56, spare=44) == (0, 0)
+
+
+def test_work_is_padded_to_public_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of looks, and of the terms in which all work for them is measured: the same for unlike spectra."""
+    dim, rank, size = 16, 3, 384 * (3 + 5)
+    kinds = ([0.0] * dim, np.linspace(60.0, 0.0, dim).tolist(), [600.0, 400.0, 200.0, *np.linspace(60.0, 40.0, 13)])
+
+    def spent() -> list[Work]:
+        found = []
+        for nodes in kinds:
+            target = Target.of([Fraction(x) for x in nodes], np.array([1.0] * rank + [0.0] * (dim - rank)))
+            found.append(Work())
+            draw_rows(target, LazyUniforms(seeded(1), dim * rank, words=3), 96, found[-1])
+        return found
+
+    entries = rank * (dim - rank)
+    padded = spent()
+    assert [int(3.5 * entries) + 16] * 3 == [work.looks for work in padded]
+    wanted = 384 * (34 + 4 * rank) * entries
+    assert all(wanted <= work.terms < wanted + size for work in padded)
+    monkeypatch.setattr(direct, "_pad", lambda *arguments: None)
+    plain = spent()
+    assert max(work.terms for work in plain) > 1.2 * min(work.terms for work in plain)
+    assert len({work.looks for work in plain}) > 1
