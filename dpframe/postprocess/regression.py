@@ -1,19 +1,11 @@
 """Linear regression of one coordinate on others, from a released covariance: ridge, with the noise taken into account.
 
-Let A be the released covariance of the features, b their covariances with the target, each with symmetric noise of
-deviation τ off the diagonal and √2·τ on it. Least squares on A and b is a trap: an eigenvalue of A near zero may be of
-either sign. Ridge slopes are w = (A + λ)⁻¹b. Their loss on the rows themselves is, up to the variance of the target,
-wᵀCw − 2wᵀc, with C and c as without noise. By Stein's lemma for Gaussian noise its mean is that of
-
-    wᵀAw − 2wᵀb + 2τ²(wᵀKw + tr K·wᵀw) + 2τ² tr K,    K = (A + λ)⁻¹,
-
-which released values and the law of the noise give. So the penalty is chosen, and R² estimated, without looking at the
-rows again: all of it is post-processing.
+Slopes, the penalty and R² are functions of released values and of the law of their noise (`dpframe.postprocess.ridge`):
+all of it is post-processing.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -31,26 +23,9 @@ from dpframe.intervals.slopes import slopes_law
 from dpframe.kinds import AugmentedMoment, Axes, Covariance, Kind, LinearModel, Mean
 from dpframe.lattice import FloatArray
 from dpframe.postprocess.center import CovarianceOf, MeanOf
+from dpframe.postprocess.ridge import Problem
 from dpframe.spec.refs import Shape, input, noise_of
 from dpframe.spec.rows import Rows
-
-SMALLEST = 0.5
-"""The smallest penalty that is considered, in units of τ√p; the noise of p features has eigenvalues up to 2τ√p."""
-
-APART = 1.5
-"""It is at least this many times the size of the most negative eigenvalue: Stein's lemma needs A + λ to be positive."""
-
-PENALTIES = np.geomspace(1.0, 200.0, 40)
-"""Penalties that are compared, in units of the smallest one."""
-
-HIDDEN = 2.0
-"""Covariances with the target are hidden in noise if their squares add up to this many deviations above it, or less."""
-
-HEAVY = 5.0
-"""The penalty where they are, in units of the largest eigenvalue of A."""
-
-NEGLIGIBLE = 1e-10
-"""Eigenvalues of A + λ below this share of the largest one are left out."""
 
 TINY, LARGEST = 1e-100, 1e100
 """No unit is smaller than the first; noise and penalties of more than the second, in units, are cut to it."""
@@ -86,10 +61,10 @@ def check_features(owner: object, attribute: attrs.Attribute[Any], value: Any) -
 class Regression(PostProcessor):
     """Slopes and intercept of a linear model of one column, in the units of the columns, and its estimated R².
 
-    Slopes are those of ridge regression in the coordinates of the covariance. With penalty "auto" the penalty is chosen
-    from the released values and the law of their noise, so that the expected loss on the rows is smallest; where the
-    covariances with the target are hidden in noise, slopes are shrunk to nearly zero. R² is that of these slopes on the
-    rows, estimated from the same release.
+    Slopes are those of ridge regression in the coordinates of the covariance. With penalty "auto" small eigenvalues of
+    the features are raised to what is usual for noise, and the penalty is chosen from the released values and the law
+    of their noise; where the covariances with the target are hidden in noise, slopes are shrunk to nearly zero. R² is
+    that of these slopes on the rows, estimated from the same release.
 
     Args:
         of: a covariance, or an augmented moment.
@@ -150,18 +125,19 @@ class Regression(PostProcessor):
         estimated = f"R² is estimated at {fitted.r_squared:.2g}."
         if self.penalty != "auto":
             return estimated
-        if self._deviation == 0.0:
+        if self._problem.deviation == 0.0:
             return f"The noise of the covariance is not known, so this is least squares without a penalty. {estimated}"
         if self._problem.hidden:
             return f"Covariances with the target are hidden in noise: slopes are shrunk to nearly zero. {estimated}"
-        return f"The penalty {fitted.penalty:.3g} suits the noise. {estimated}"
+        return f"The penalty {fitted.penalty:.3g} suits the noise, for a direction of average variance. {estimated}"
 
     @cached_property
     def _fitted(self) -> LinearModel:
         target, features = self.places(self._labels)
         problem, unit = self._problem, self._unit
-        penalty = problem.penalty() if self.penalty == "auto" else min(float(self.penalty) / unit, LARGEST)
-        slopes, explained = problem.slopes(penalty)
+        given = None if self.penalty == "auto" else min(float(self.penalty) / unit, LARGEST)
+        shrinkage = problem.automatic() if given is None else problem.ridge(given)
+        slopes, explained = problem.slopes(shrinkage)
         scale, offset = self._units
         slopes = slopes * (scale[target] / scale[features])
         variance = self._covariance.array[target, target] / unit
@@ -179,7 +155,7 @@ class Regression(PostProcessor):
             np.append(slopes, intercept),
             axes=axes,
             target=self._labels[target],
-            penalty=penalty * unit,
+            penalty=shrinkage.penalty * unit,
             r_squared=float(share),
         )
 
@@ -188,7 +164,8 @@ class Regression(PostProcessor):
         target, features = self.places(self._labels)
         matrix = self._covariance.array / self._unit
         deviation = min(self._deviation / self._unit, LARGEST)
-        return Problem.of(matrix[np.ix_(features, features)], matrix[features, target], deviation)
+        raising = self.penalty == "auto"
+        return Problem.of(matrix[np.ix_(features, features)], matrix[features, target], deviation, raising=raising)
 
     @cached_property
     def _covariance(self) -> Covariance:
@@ -263,62 +240,3 @@ def _per(target: str, feature: str) -> str:
     if not target and not feature:
         return ""
     return f"{target or '1'}/{feature}" if feature else target
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Problem:
-    """Ridge regression in the eigenvectors of A.
-
-    Args:
-        values: the eigenvalues of A, ascending.
-        vectors: its eigenvectors, in columns.
-        products: b in these coordinates.
-        deviation: τ.
-    """
-
-    values: FloatArray
-    vectors: FloatArray
-    products: FloatArray
-    deviation: float
-
-    @classmethod
-    def of(cls, features: FloatArray, products: FloatArray, deviation: float) -> Problem:
-        """The problem of a covariance of features and their covariances with the target."""
-        values, vectors = np.linalg.eigh(features)
-        return cls(values=values, vectors=vectors, products=vectors.T @ products, deviation=deviation)
-
-    @property
-    def hidden(self) -> bool:
-        """Whether the covariances with the target are no larger than noise alone would make them."""
-        count = len(self.products)
-        squares = float(self.products @ self.products)
-        return squares <= self.deviation**2 * (count + HIDDEN * math.sqrt(2 * count))
-
-    @property
-    def _largest(self) -> float:
-        return float(np.abs(self.values).max()) or 1.0
-
-    def penalty(self) -> float:
-        """The penalty with the smallest expected loss; see the module."""
-        if self.deviation == 0.0:
-            return 0.0
-        if self.hidden:
-            return HEAVY * max(self._largest, self.deviation)
-        smallest = max(
-            SMALLEST * self.deviation * math.sqrt(len(self.values)),
-            APART * max(-float(self.values[0]), 0.0),
-            NEGLIGIBLE * self._largest,
-        )
-        penalties = smallest * PENALTIES
-        return float(penalties[np.argmin([-self.slopes(float(each))[1] for each in penalties])])
-
-    def slopes(self, penalty: float) -> tuple[FloatArray, float]:
-        """The slopes for a penalty, and how much of the variance of the target they explain on the rows, estimated."""
-        raised = self.values + penalty
-        used = raised > NEGLIGIBLE * max(self._largest, penalty)
-        inverse = np.where(used, 1.0 / np.where(used, raised, 1.0), 0.0)
-        turned = inverse * self.products
-        squares, trace = float(turned @ turned), float(inverse.sum())
-        loss = float(turned**2 @ self.values - 2 * turned @ self.products)
-        loss += 2 * self.deviation**2 * (float(turned**2 @ inverse) + trace * squares + trace)
-        return np.asarray(self.vectors @ turned), -loss

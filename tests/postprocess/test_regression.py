@@ -1,4 +1,4 @@
-"""Regression from a released covariance: against least squares, and the estimate of its loss against simulation."""
+"""Regression from a released covariance: against least squares, in units, and where noise breaks those."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 import dpframe.plugin as dp
-from dpframe.postprocess.regression import Problem, Regression
+from dpframe.postprocess.regression import Regression
 
 NAMES = ("age", "hours", "sex=F", "sex=M", "income")
-FAR = 5.0  # standard errors; a right test is beyond with probability 6e-7
 
 
 def table(count: int = 400) -> NDArray[np.float64]:
@@ -84,34 +83,6 @@ def noisy(covariance: NDArray[Any], deviation: float, random: np.random.Generato
     return np.asarray(covariance + deviation / math.sqrt(2) * (square + square.T))
 
 
-@pytest.mark.parametrize("penalty", [0.3, 1.0])
-def test_the_estimated_loss_is_unbiased(penalty: float) -> None:
-    random = np.random.default_rng(7)
-    root = random.standard_normal((6, 6)) / 2
-    covariance, deviation = root @ root.T + 0.5 * np.eye(6), 0.08
-    errors, naive = [], []
-    for _ in range(20_000):
-        released = noisy(covariance, deviation, random)
-        slopes, explained = Problem.of(released[:-1, :-1], released[:-1, -1], deviation).slopes(penalty)
-        true = 2 * slopes @ covariance[:-1, -1] - slopes @ covariance[:-1, :-1] @ slopes
-        errors.append(explained - true)
-        naive.append(2 * slopes @ released[:-1, -1] - slopes @ released[:-1, :-1] @ slopes - true)
-    error = np.std(errors) / math.sqrt(len(errors))
-    assert abs(np.mean(errors)) < FAR * error
-    assert abs(np.mean(naive)) > 3 * FAR * error  # without the terms of the noise it is far off
-
-
-def test_the_penalty_is_chosen_by_that_loss() -> None:
-    random = np.random.default_rng(3)
-    root = random.standard_normal((9, 9))
-    covariance, deviation = root @ root.T / 9, 0.05
-    released = noisy(covariance, deviation, random)
-    problem = Problem.of(released[:-1, :-1], released[:-1, -1], deviation)
-    chosen = problem.penalty()
-    assert problem.slopes(chosen)[1] >= max(problem.slopes(chosen * factor)[1] for factor in (0.7, 1.5, 4.0)) - 1e-9
-    assert problem.values[0] + chosen > 0.0
-
-
 def explained_by(model: dp.LinearModel, covariance: NDArray[Any]) -> float:
     slopes = model.slopes
     gain = 2 * slopes @ covariance[:-1, -1] - slopes @ covariance[:-1, :-1] @ slopes
@@ -123,7 +94,7 @@ def test_automatic_penalties_survive_noise_that_breaks_least_squares() -> None:
     loadings = random.standard_normal((20, 3))
     covariance = loadings @ loadings.T + 0.05 * np.eye(20)
     best, plain, estimated = [], [], []
-    for _ in range(40):
+    for _ in range(400):
         of, mean = dp.Covariance(noisy(covariance, 0.3, random)), dp.Mean(np.zeros(20))
         noise = {"diagonal": 0.3 * math.sqrt(2), "off-diagonal": 0.3}
         auto = Regression(of=of, mean=mean, target=19, of_noise=noise).apply()

@@ -34,7 +34,7 @@ def power(step: RegressionScales) -> float:
     return float(np.log(scales[0] / scales[1]) / np.log(deviations[0] / deviations[1]))
 
 
-@pytest.mark.parametrize(("noise", "expected"), [(0.01, 0.5), (20.0, 0.5), (40.0, 0.75), (200.0, 1.0)])
+@pytest.mark.parametrize(("noise", "expected"), [(0.01, 0.5), (10.0, 0.5), (40.0, 0.75), (200.0, 1.0)])
 def test_the_less_noise_costs_the_smaller_the_power(noise: float, expected: float) -> None:
     step = subject(noise)
     assert expected == pytest.approx(power(step))
