@@ -21,7 +21,8 @@ def zeros_in_lines(shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[A
     size = math.prod(shape) * np.dtype(dtype).itemsize
     memory = np.zeros(size + LINE_BYTES, dtype=np.uint8)
     start = -memory.ctypes.data % LINE_BYTES
-    return memory[start : start + size].view(dtype).reshape(shape)
+    found: NDArray[Any] = memory[start : start + size].view(dtype).reshape(shape)
+    return found
 
 
 class Scratch(Redacted):
