@@ -17,11 +17,17 @@ LINE_BYTES = 64
 
 
 def zeros_in_lines(shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
-    """An array of zeros that begins with a cache line, so that its vectors lie in as few lines as they can."""
+    """An array of zeros that begins with a cache line, so that its vectors lie in as few lines as they can.
+
+    >>> rows = zeros_in_lines((3, 8))
+    >>> rows.shape, rows.ctypes.data % LINE_BYTES, float(rows.sum())
+    ((3, 8), 0, 0.0)
+    """
     size = math.prod(shape) * np.dtype(dtype).itemsize
     memory = np.zeros(size + LINE_BYTES, dtype=np.uint8)
     start = -memory.ctypes.data % LINE_BYTES
-    return memory[start : start + size].view(dtype).reshape(shape)
+    found: NDArray[Any] = memory[start : start + size].view(dtype).reshape(shape)
+    return found
 
 
 class Scratch(Redacted):

@@ -48,7 +48,7 @@ def data(n: int = 3000, seed: int = 0) -> NDArray[np.float64]:
 
 @pytest.mark.parametrize("dim", [runner.SMALL, runner.SMALL + 1])
 def test_small_matrices_are_decomposed_with_one_blas_thread(dim: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
+    seen: list[int] = []
 
     def derived(*given: Any) -> Any:
         seen.extend(library.num_threads for library in blas_libraries())

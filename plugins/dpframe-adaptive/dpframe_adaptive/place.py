@@ -11,12 +11,17 @@ import numpy as np
 
 import dpframe.plugin as dp
 from dpframe_adaptive.denoise import corrected
+from dpframe_adaptive.shares import CONSTANT
 
 MOST_KEPT = 1 - 1e-6
 """The largest quantile that can be released."""
 
 SMALLEST_SCALE = 1 / 32
 """Of the largest scale. It bounds how far rows are stretched, and so the grid of radii."""
+
+MEAN_LEFT, COUNT_LEFT = 1 / 2, 1 / 8
+"""The variances of mean and count from moment and sum together, in units of those from the moment of the box alone: the
+sum has a tenth of the budget, and its constant coordinate is larger."""
 
 
 @attrs.frozen(kw_only=True)
@@ -101,9 +106,10 @@ class ColumnScales(dp.PostProcessor):
 class _BallOrBox(dp.PostProcessor):
     """What ball and box have in common.
 
-    A box of ranges about its middle clips nothing; a ball about the center is shorter, but scales rows down. The ball
-    is taken where its squared radius, times a margin for what scaling down costs, is below the squared length of the
-    longest row of the box.
+    A box of ranges about its middle clips nothing; a ball about the center is shorter, but scales rows down. Noise is
+    in proportion to the squared radius of the ball, or to the squared length of the longest row of the box. About the
+    middle, noise of mean and count adds to it, the more the farther the center is from there. The ball is taken where
+    its noise, times a margin for what scaling down costs, is smaller.
 
     Args:
         center: the released center.
@@ -140,16 +146,30 @@ class _BallOrBox(dp.PostProcessor):
         return float(np.maximum.reduceat(rates, starts).sum())
 
     @property
+    def _off_center(self) -> float:
+        """How many times more noise a covariance has about the middle of the ranges than the moment it comes from.
+
+        Let t be the mean, R the length of the longest row, γR the constant coordinate and σ the noise on the diagonal
+        of the moment. The mean square of its noise, in Frobenius norm, is σ²d(d + 1)/2. The square of the mean is
+        subtracted from it, which adds σ²(d + 1)|t|²/(γR)² by noise of the mean, and σ²|t|⁴/(γR)⁴ by noise of the count.
+        """
+        center, dim = np.clip(self.center.array, -1.0, 1.0), len(self.center.array)
+        placed = center if self.scale is None else center / self.scale.array
+        far = float(placed @ placed) / (min(CONSTANT, 1 / dim) * self._box)
+        return math.sqrt(1 + (MEAN_LEFT * (dim + 1) * far + COUNT_LEFT * far**2) / (dim * (dim + 1) / 2))
+
+    @property
     def _is_ball(self) -> bool:
-        return self.margin * float(self.radius.array) ** 2 < self._box
+        return self.margin * float(self.radius.array) ** 2 < self._box * self._off_center
 
 
 @attrs.frozen(kw_only=True)
 class BallOrBoxCenter(_BallOrBox):
     """The point that rows are taken about: the released center for a ball, the middle of the ranges for the box.
 
-    The ball is taken where its squared radius, times a margin for what scaling down rows costs, is below the squared
-    length of the longest row of the box.
+    The ball is taken where noise on the covariance, times a margin for what scaling down rows costs, is smaller than
+    with the box: for that, the squared radius counts, the squared length of the longest row of the box, and how far the
+    center is from the middle.
 
     Args:
         center: the released center.
@@ -198,7 +218,8 @@ class BallOrBoxNorm(_BallOrBox):
         if self._is_ball:
             return (
                 f"Rows are taken about the released center and scaled down to length {radius:.3g}, since the longest "
-                f"row about the middle of the ranges has {box:.3g}: noise is {(box / radius) ** 2:.2g} times smaller."
+                f"row about the middle of the ranges has {box:.3g}: noise of the covariance is about "
+                f"{(box / radius) ** 2 * self._off_center:.2g} times smaller."
             )
         return (
             f"Rows are taken about the middle of the ranges, and none is scaled down, since the released radius of "

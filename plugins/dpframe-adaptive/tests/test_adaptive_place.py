@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 import dpframe.plugin as dp
 from dpframe_adaptive import BallOrBoxCenter, BallOrBoxNorm, ColumnScales, KeptShare
+from dpframe_adaptive.place import COUNT_LEFT, MEAN_LEFT
 
 CENTER = dp.Mean([0.5, -0.25, 2.0])
+MIDDLE = dp.Mean([0.0, 0.0, 0.0])
 
 
 @pytest.mark.parametrize(("beyond", "kept"), [(20.0, 0.8), (1.0, 0.99), (90.0, 0.5)])
@@ -20,9 +24,10 @@ def test_the_kept_share(beyond: float, kept: float) -> None:
     assert 0.99 == float(KeptShare(of=total, beyond_per_noise=beyond).apply().array)  # without noise, one row
 
 
-@pytest.mark.parametrize(("radius", "is_ball"), [(1.7, True), (1.74, False)])
+@pytest.mark.parametrize(("radius", "is_ball"), [(2.5, True), (2.51, False)])
 def test_a_short_radius_makes_a_ball(radius: float, is_ball: bool) -> None:
-    """Three columns: the longest row about the middle has the squared length 3."""
+    """Three columns: the longest row about the middle has the squared length 3, and a center with |t|² = 1.3125 which
+    is 7 squared constant coordinates: noise is √(1 + (4·7/2 + 49/8)/6) = 2.087 times as large there."""
     choice = {"center": CENTER, "radius": dp.Scalar(radius)}
     expected = [0.5, -0.25, 1.0] if is_ball else [0.0, 0.0, 0.0]  # a center outside of the box is moved into it
     np.testing.assert_array_equal(BallOrBoxCenter(**choice).apply().array, expected)
@@ -33,8 +38,25 @@ def test_a_short_radius_makes_a_ball(radius: float, is_ball: bool) -> None:
 
 def test_a_margin_makes_the_box_more_likely() -> None:
     for margin, norm in ((1.0, 1.7), (1.1, np.sqrt(3.0))):
-        step = BallOrBoxNorm(center=CENTER, radius=dp.Scalar(1.7), margin=margin)
+        step = BallOrBoxNorm(center=MIDDLE, radius=dp.Scalar(1.7), margin=margin)
         assert norm == pytest.approx(float(step.apply().array))
+
+
+def test_noise_about_the_middle_is_that_of_moment_mean_and_count() -> None:
+    """Simulated: a moment of the box, with its constant coordinate, of rows that all are at the center; the covariance
+    from it has no other error than noise."""
+    random, dim, draws = np.random.default_rng(0), 6, 20_000
+    center, scale = random.uniform(-1, 1, dim), random.uniform(0.3, 1.0, dim)
+    step = BallOrBoxNorm(center=dp.Mean(center), radius=dp.Scalar(1e3), scale=dp.Scales(scale))
+    constant, placed = float(step.apply().array) / 4, center / scale
+    noise = random.standard_normal((draws, dim + 1, dim + 1)) * 1e-6
+    noise = (noise + noise.swapaxes(1, 2)) / 2  # 1e-6 on the diagonal
+    first, mean = noise[:, :dim, :dim], noise[:, :dim, dim] / constant * math.sqrt(MEAN_LEFT)
+    count = noise[:, dim, dim] / constant**2 * math.sqrt(COUNT_LEFT)
+    outer = placed[:, None] * mean[:, None, :]
+    error = first - outer - outer.swapaxes(1, 2) + count[:, None, None] * np.outer(placed, placed)
+    ratio = np.square(error).sum(axis=(1, 2)).mean() / np.square(first).sum(axis=(1, 2)).mean()
+    assert step._off_center == pytest.approx(math.sqrt(ratio), rel=0.02)
 
 
 def test_the_box_of_scaled_columns_and_categories() -> None:
