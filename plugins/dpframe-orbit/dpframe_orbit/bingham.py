@@ -113,7 +113,7 @@ class Bingham(dp.Mechanism):
         rate = self._rate(rows, level) / rows.step**2
         place = np.minimum(np.arange(min(self.k + 1, rows.known_dim)), len(self.spectrum.array) - 1)
         values = self.spectrum.array[place]
-        errors = np.minimum(laws["spectrum"].standard_error(), values[0])[place]
+        errors = np.minimum(laws["spectrum"].standard_error(), turned.UNKNOWN)[place]
         apart = -np.diff(values)
         nearest = np.minimum(np.append(values[0], apart), np.append(apart, values[0]))
         between = np.abs(values[:, None] - values) / (2 * rate)

@@ -149,10 +149,10 @@ class Orbit(dp.Mechanism):
         """
         values = self._eigenvalues(rows.known_dim)
         width = float(values[0] - values[-1])
-        if "spectrum" not in laws or not self._gives_real(rows) or width == 0.0:
+        if "spectrum" not in laws or not self._gives_real(rows):
             return None
         k, dim, released = len(self.spectrum.array), rows.known_dim, self.spectrum.array
-        variance = width * rows.step**2 / self._strength(rows, level)
+        variance = width * rows.step**2 / self._strength(rows, level) if width > 0.0 else turned.UNKNOWN
         place = np.minimum(np.arange(min(k + 1, dim)), k - 1)
         between = np.full((len(place),) * 2, variance / 2)
         if k < dim:

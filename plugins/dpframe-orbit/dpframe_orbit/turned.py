@@ -6,6 +6,9 @@ import numpy as np
 
 import dpframe.plugin as dp
 
+UNKNOWN = 1e100
+"""Stands for the noise of what nothing is known of."""
+
 
 def law(basis: dp.FloatArray, values: dp.FloatArray, own: dp.FloatArray, between: dp.FloatArray) -> dp.MatrixLaw:
     """The law of a matrix with these eigenvectors, which noise between directions has turned.

@@ -110,6 +110,18 @@ def test_a_gap_that_was_not_released_determines_no_last_direction() -> None:
         result.interval("alone")
 
 
+@pytest.mark.parametrize("cells", [np.zeros((3, 5)), np.eye(5)], ids=len)
+def test_a_spectrum_of_zeros_or_in_noise_determines_nothing(cells: dp.FloatArray) -> None:
+    steps = [dp.release("one", "bingham-low-rank", k=2), dp.release("other", "orbit-low-rank", k=2)]
+    plan = dp.Plan(rows=ROWS, budget=dp.Budget(epsilon=0.1), steps=steps)
+    for seed in range(10):
+        result = plan.run(cells, insecure_seed=seed)
+        for name in ("one", "one.directions", "other"):
+            found = result.interval(name)
+            assert not found.determined.any()
+            assert not np.isnan([found.low, found.high]).any()
+
+
 def test_the_spectrum_changes_no_draw() -> None:
     """It is released before, and only error bars depend on it."""
     known = dp.Rows(norm=1.0, neighbors="add-remove", dim=5)
