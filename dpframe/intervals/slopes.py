@@ -30,8 +30,8 @@ APART = 2.0
 left out: they are not told from it."""
 
 TOUCHED = 0.001
-"""A slope is not determined if more than this share of its direction is in eigenvectors that were left out: how large
-slopes are along those is not known, and they may be large."""
+"""A slope is not determined if more than this share of its direction is in eigenvectors that were left out. Slopes
+along those are supposed to be no longer than along all others, which no release says."""
 
 CONFIDENCE = 0.95
 """The confidence at which standard errors are half the length of an interval, in quantiles."""
@@ -163,9 +163,15 @@ class _Equations:
         weights = np.where(lengths > 0.0, weights / np.where(lengths > 0.0, lengths, 1.0), 1 / math.sqrt(len(weights)))
         directions = self.vectors.T @ weights
         determined = np.square(directions).sum(axis=0) >= 1 - TOUCHED
-        low, high = (self._end(directions, determined, z, sign) * lengths for sign in (-1.0, 1.0))
+        hidden = np.sqrt(np.maximum(1 - np.square(directions).sum(axis=0), 0.0)) * self._hidden
+        low, high = ((self._end(directions, determined, z, sign) + sign * hidden) * lengths for sign in (-1.0, 1.0))
         known = np.isfinite(low) & np.isfinite(high)
         return np.where(known, low, -np.inf), np.where(known, high, np.inf)
+
+    @property
+    def _hidden(self) -> float:
+        """How long slopes along eigenvectors that were left out may be: as long as along all others."""
+        return 0.0 if len(self.values) == len(self.vectors) else float(np.linalg.norm(self.products / self.values))
 
     def _end(self, directions: FloatArray, determined: FloatArray, z: float, sign: float) -> FloatArray:
         """One end of the slope along each direction; infinite or NaN where it is not determined."""
@@ -179,7 +185,7 @@ class _Equations:
             values, products = self.values[:, None], self.products[:, None]
             inverse = 1 / (values**2 - kappa**2)  # G
             squares = (inverse * e**2).sum(axis=0)
-            root = sign * np.sqrt((1 + (inverse * products**2).sum(axis=0)) / squares)
+            root = sign * np.sqrt((1 + self._hidden**2 + (inverse * products**2).sum(axis=0)) / squares)
             found[usable] = end = (inverse * values * e * products).sum(axis=0) + kappa * squares * root
             # The error A w − b at that end, divided by κ, and w.
             error = inverse * (values * e * (root + kappa * end) - kappa * (values * e * end - products))

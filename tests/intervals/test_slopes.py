@@ -104,6 +104,26 @@ def test_slopes_that_noise_hides_are_not_determined() -> None:
         law(matrix, 0.05, MEAN, 0.01).interval(0.95, sampled=True)
 
 
+def test_a_slope_that_is_partly_hidden_is_covered_if_slopes_along_what_is_hidden_are_no_longer_than_others() -> None:
+    """A direction that noise hides is turned a little to the first feature, whose slope has a part along it."""
+    random, share, deviation = np.random.default_rng(8), 3e-4, 0.02
+    hidden = np.array([math.sqrt(share), 0.0, 0.0, 0.0, math.sqrt(1 - share)])
+    features = 4 * np.eye(5) - 3.998 * np.outer(hidden, hidden)
+    slopes = np.array([1.0, 1.0, -1.0, 1.0, 0.0])
+    slopes += 1.9 * hidden - (slopes @ hidden) * hidden
+    true = np.zeros((DIM, DIM))
+    true[:5, :5], true[:5, 5], true[5, :5], true[5, 5] = features, features @ slopes, features @ slopes, 40.0
+    hits, determined, draws = 0, 0, 400
+    for _ in range(draws):
+        square = random.standard_normal((DIM, DIM))
+        noisy = true + deviation / math.sqrt(2) * (square + square.T)
+        found = law(noisy, deviation, MEAN, 0.01).interval(0.95)
+        determined += int(found.determined[0])
+        hits += int(found.low[0] <= slopes[0] * SCALE[5] / SCALE[0] <= found.high[0])
+    assert determined > 0.95 * draws
+    assert hits / draws > 0.93
+
+
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_a_run_has_them(delta: float) -> None:
     random = np.random.default_rng(3)

@@ -108,6 +108,17 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         given = getattr(self, "feature_names_in_", None)
         return feature_names(features) if given is None else [str(name) for name in given]
 
+    def _released(self, X: Any, y: Any = None, *, person: Any) -> tuple[dp.Result, Matrix | Vector | None]:
+        """What one run of the plan releases, and the target; where it is refused, the estimator stays as it was."""
+        before = dict(vars(self))
+        try:
+            rows, found = self._checked(X, y)
+            return self._run(rows, found, person), found
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
     def _run(self, X: Matrix, y: Matrix | Vector | None, person: Any) -> dp.Result:
         """One run of the plan: charge, read, draw, derive."""
         names = self._names(X.shape[1])

@@ -77,8 +77,7 @@ class PrivateCovariance(PrivateEstimator):
             y: ignored.
             person: the person of each row, integers or text, of whom `contributions` rows count.
         """
-        checked, _ = self._checked(X)
-        result = self._run(checked, None, person)
+        result, _ = self._released(X, person=person)
         self.covariance_ = np.array(result["covariance_in_units"])
         self.location_ = np.array(result["mean_in_units"])
         return self

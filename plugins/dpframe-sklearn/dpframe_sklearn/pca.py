@@ -35,8 +35,7 @@ class ComponentsEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Pri
             y: ignored.
             person: the person of each row, integers or text, of whom `contributions` rows count.
         """
-        checked, _ = self._checked(X)
-        result = self._run(checked, None, person)
+        result, _ = self._released(X, person=person)
         self._take(result, self._wanted(result))
         return self
 

@@ -70,9 +70,8 @@ class LinearEstimator(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             y: the target of each row; several, where the estimator takes them, one in each column.
             person: the person of each row, integers or text, of whom `contributions` rows count.
         """
-        checked, found = self._checked(X, y)
+        result, found = self._released(X, y, person=person)
         assert found is not None
-        result = self._run(checked, found, person)
         models = [self._model(result, step) for step in model_steps(width(found))]
         slopes = np.array([model.slopes for model in models])
         others = np.array([(model.intercept, model.r_squared, model.penalty) for model in models])

@@ -85,8 +85,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstim
             y: ignored.
             person: the person of each row, integers or text, of whom `contributions` rows count.
         """
-        checked, _ = self._checked(X)
-        result = self._run(checked, None, person)
+        result, _ = self._released(X, person=person)
         self.mean_ = np.array(result["mean_in_units"])
         self.scale_ = np.array(result["deviations"])
         self.var_ = self.scale_**2

@@ -16,8 +16,10 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.utils.validation import check_is_fitted
 
 import dpframe as dp
 from dpframe_sklearn import (
@@ -244,6 +246,24 @@ def test_what_is_missing_is_refused_before_the_charge(
     with pytest.raises(dp.PlanError, match=words):
         MADE[name](**{**PURE, **changed}, **ledger).fit(X, y)
     assert before == dp.Ledger.open(ledger["ledger"]).dataset("clinic").spent
+
+
+@each_estimator
+def test_a_refused_fit_leaves_the_estimator_as_it_was(name: str, tmp_path: Path) -> None:
+    X, y = rows(30)
+    frame, path = pd.DataFrame(X, columns=list("abcd")), tmp_path / "budget.db"
+    dp.Ledger.create(path).add("clinic", budget=dp.Budget(epsilon=3.0), neighbors="add-remove")
+    estimator = MADE[name](**PURE, ledger=path, dataset="clinic").fit(frame, y)
+    before = dict(vars(estimator))
+    for other in (frame[list("dcba")], frame[["a"]]):
+        with pytest.raises(dp.BudgetExceeded):
+            estimator.fit(other, y)
+        assert before == vars(estimator)
+    never = clone(estimator)
+    with pytest.raises(dp.BudgetExceeded):
+        never.fit(frame, y)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(never)
 
 
 def test_further_refusals() -> None:
