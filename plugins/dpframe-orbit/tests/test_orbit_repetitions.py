@@ -93,7 +93,7 @@ def test_work_is_padded_to_public_numbers(monkeypatch: pytest.MonkeyPatch) -> No
 
     entries = rank * (dim - rank)
     padded = spent()
-    assert [int(3.5 * entries) + 16] * 3 == [work.looks for work in padded]
+    assert [4 * entries + 16] * 3 == [work.looks for work in padded]
     wanted = 384 * (34 + 4 * rank) * entries
     assert all(wanted <= work.terms < wanted + size for work in padded)
     monkeypatch.setattr(direct, "_pad", lambda *arguments: None)
