@@ -62,8 +62,8 @@ def measure(turns: Turns) -> Table:
             f"Data sets alike: {DATA_SETS} times {DATA_ROWS} rows of one law with five spikes, at "
             f"d = {DATA_DIM} and k = {FEW}. Spectra of all kinds: flat, weak and strong spikes, one spike, evenly "
             "spread, geometric, nearly tied. Values of the functions are padded to a public number, and the work for "
-            "them to that of a public number of terms of series; longer series or contours take more. Repetitions: rows "
-            "or draws that were computed again at a higher precision.",
+            "them to that of a public number of terms of series; longer series or contours take more. Repetitions: "
+            "rows or draws that were computed again at a higher precision.",
         ),
         rows=tuple(rows),
     )
