@@ -61,8 +61,9 @@ def measure(turns: Turns) -> Table:
             "grid, and from a horizon that is known to suffice (benchmarks/coupling.py).",
             f"Data sets alike: {DATA_SETS} times {DATA_ROWS} rows of one law with five spikes, at "
             f"d = {DATA_DIM} and k = {FEW}. Spectra of all kinds: flat, weak and strong spikes, one spike, evenly "
-            "spread, geometric, nearly tied. Values of the functions are padded to a public number; the lengths of "
-            "series are public sizes that depend on the eigenvalues, and so does the time.",
+            "spread, geometric, nearly tied. Values of the functions are padded to a public number, and the work for "
+            "them to that of a public number of terms of series; longer series or contours take more. Repetitions: "
+            "rows or draws that were computed again at a higher precision.",
         ),
         rows=tuple(rows),
     )
@@ -150,8 +151,8 @@ def _of_all_kinds() -> list[FloatArray]:
 
 
 def _spread(name: str, spectra: Sequence[FloatArray]) -> Row:
-    """The most over the least, of function values and of seconds."""
-    values, seconds = [], []
+    """The most over the least, of function values and of seconds; and how many rows or draws were repeated."""
+    values, seconds, again = [], [], 0
     target = partial(Target.of, spectrum=np.where(np.arange(DATA_DIM) < FEW, 1.0, 0.0))
     for spectrum in spectra:
         taken = []
@@ -161,11 +162,12 @@ def _spread(name: str, spectra: Sequence[FloatArray]) -> Row:
             draw_integers(target(nodes), np.eye(DATA_DIM), 1e-15, 16, _stream(seed), real=True, work=work)
             taken.append(time.process_time() - start)
             values.append(work.looks)
+            again += work.rows + work.draws
         seconds.append(float(np.median(taken)))
     more, longer = max(values) / min(values), max(seconds) / min(seconds)
     return Row(
         what=f"{len(spectra)} {name}: most / least",
-        figures={"function values": more, "seconds": longer},
+        figures={"function values": more, "seconds": longer, "repetitions": again},
         goal=f"values {APART:g}, seconds {LONGER:g}",
         verdict=at_most(longer, LONGER) if more <= APART else at_most(more, APART),
     )

@@ -29,7 +29,7 @@ from dpframe_orbit.series import SIZES
 Floats = NDArray[np.float64]
 ACCURACY = 96  # bits of an entry of the pattern
 WORDS = 3  # of a uniform of the pattern or of a phase that are read at first
-LOOKS, ROOM = 3.5, 16  # looks are padded to LOOKS per free entry, and ROOM
+LOOKS, ROOM = 4, 16  # looks are padded to LOOKS per free entry, and ROOM: more than any draw was seen to need
 TERMS = 384 * 34, 384 * 4  # and the work for them to as much as that of 384·(34 + 4k) terms of series per free entry
 MOST = 8  # times the first precision that a row is tried at
 LARGEST = 768  # bits of accuracy: bounds on errors are floats, which do not underflow up to there
@@ -148,7 +148,7 @@ def draw_rows(
         rows.append([end.point for end in row])
         if report is not None:
             report(step + 1, dim - 1)
-    _pad(tables[first], int(LOOKS * entries_drawn) + ROOM, entries_drawn * (TERMS[0] + TERMS[1] * rank), first)
+    _pad(tables[first], LOOKS * entries_drawn + ROOM, entries_drawn * (TERMS[0] + TERMS[1] * rank), first)
     work.looks += sum(table.looks for table in tables.values())
     work.terms += sum(table.terms() for table in tables.values())
     return rows

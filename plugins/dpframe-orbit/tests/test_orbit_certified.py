@@ -433,12 +433,13 @@ def test_a_basis_that_is_far_from_orthonormal_is_refused() -> None:
         draw_integers(target, np.eye(8) * 1.01, 0.03, 16, seeded(1), real=True)
 
 
-def test_no_escalation_on_ordinary_spectra() -> None:
-    nodes = [*np.linspace(600.0, 200.0, 5), *np.linspace(60.0, 40.0, 25)]
+@pytest.mark.parametrize("dim", [30, *(pytest.param(dim, marks=pytest.mark.long) for dim in (50, 100, 200, 500, 1000))])
+def test_no_escalation_on_ordinary_spectra(dim: int) -> None:
+    nodes = [*np.linspace(600.0, 200.0, 5), *np.linspace(60.0, 40.0, dim - 5)]
     for seed, spectrum in enumerate(([1.0] * 5, [1.0, 0.8, 0.6, 0.4, 0.2])):
         work = Work()
         target = target_of([float(x) for x in nodes], spectrum)
-        draw_integers(target, *basis_of(30), 16, seeded(seed), real=True, work=work)
+        draw_integers(target, *basis_of(dim), 16, seeded(seed), real=True, work=work)
         assert (0, 0, 160) == (work.rows, work.draws, work.precision)
 
 

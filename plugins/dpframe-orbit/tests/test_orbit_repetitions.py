@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,10 +94,37 @@ def test_work_is_padded_to_public_numbers(monkeypatch: pytest.MonkeyPatch) -> No
 
     entries = rank * (dim - rank)
     padded = spent()
-    assert [int(3.5 * entries) + 16] * 3 == [work.looks for work in padded]
+    assert [4 * entries + 16] * 3 == [work.looks for work in padded]
     wanted = 384 * (34 + 4 * rank) * entries
     assert all(wanted <= work.terms < wanted + size for work in padded)
     monkeypatch.setattr(direct, "_pad", lambda *arguments: None)
     plain = spent()
     assert max(work.terms for work in plain) > 1.2 * min(work.terms for work in plain)
     assert len({work.looks for work in plain}) > 1
+
+
+class Extreme(LazyUniforms):
+    """Uniforms within 2⁻⁶⁴ of 0 or of 1, but for every third."""
+
+    def __init__(self, *arguments: Any, **words: int) -> None:
+        super().__init__(*arguments, **words)
+        self.first = self.first.copy()
+        self.first[0::3, 0], self.first[1::3, 0] = 0, 2**64 - 1
+
+
+@pytest.mark.parametrize("nodes", [[0.0] * 5, [40.0, 40.0, 9.0, 3.0, 0.0], [3000.0, 2000.0, 60.0, 50.0, 0.0]], ids=str)
+@pytest.mark.parametrize("spectrum", [[1.0, 1.0, 0.0, 0.0, 0.0], [1.0, 0.6, 0.0, 0.0, 0.0]], ids=str)
+def test_the_rarest_uniforms_give_the_integers_of_a_higher_precision(
+    nodes: list[float], spectrum: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What random bits are most likely to get wrong: entries at the ends of their intervals, and close to others."""
+    monkeypatch.setattr(direct, "LazyUniforms", Extreme)
+    target = Target.of([Fraction(node) for node in nodes], np.array(spectrum))
+    found = []
+    for accuracy in (96, 384):
+        work = Work()
+        found.append(draw_integers(target, np.eye(5), 1e-15, 16, seeded(2), real=False, accuracy=accuracy, work=work))
+        assert work.rows + work.draws > 0 or accuracy > 96
+    for one, other in zip(*found, strict=True):
+        assert one is not None
+        assert np.array_equal(one, other)
