@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpframe.errors import DataError
-from dpframe.sources.opened import is_a
-from dpframe.sources.queries import CONNECTION, connect, one_select
+from dpframe.sources.queries import check_shared, connect, is_temporary, one_select
 from dpframe.sources.sql.dialect import Field
 from dpframe.sources.sql.dialects import DuckDB
 from dpframe.sources.sql.engine import Engine, check_not_shadowed
@@ -65,6 +64,7 @@ class DuckDBEngine(Engine):
         check_not_shadowed((str(name) for (name,) in own), FUNCTIONS)
         if self.sql is not None:
             one_select(self._connection, self.sql)
+            check_shared(self._connection, self._database, self.sql)
         else:
             self._check_name()
         relation = self._connection.sql(f"SELECT * FROM {self.source} AS t")
@@ -78,7 +78,7 @@ class DuckDBEngine(Engine):
             "SELECT database_name, schema_name, table_name FROM duckdb_tables() "
             "UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views()"
         )
-        if len(self.parts or ()) == 1 and self._is_temporary():
+        if self.parts is not None and len(self.parts) == 1 and is_temporary(self._database, self.parts[0]):
             raise DataError("it is a temporary table or view, which no other connection sees. Make one that is not.")
         if not places:
             raise DataError("there is no such table or view.")
@@ -93,16 +93,6 @@ class DuckDBEngine(Engine):
             for row in self._connection.execute(sql).fetchall()
             if row[2].casefold() == name and set(owners) <= {row[0].casefold(), row[1].casefold()}
         ]
-
-    def _is_temporary(self) -> bool:
-        """Whether the caller has a temporary table of this name; to us it is the name of another table, or of none."""
-        if not is_a(self._database, *CONNECTION):
-            return False
-        try:
-            self._database.sql(f"SELECT * FROM temp.main.{self.source}")  # bound, not run
-        except Exception:
-            return False
-        return True
 
     def row_number(self) -> str | None:
         """The number of a row in a table of DuckDB, in the order in which rows were inserted."""
