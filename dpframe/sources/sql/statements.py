@@ -60,9 +60,15 @@ class Select:
 
 @attrs.frozen
 class Statement:
-    """The sums of all rows: one SELECT, or several of disjoint rows."""
+    """The sums of all rows.
+
+    Args:
+        selects: SELECTs of disjoint rows, together of all that contribute.
+        count: a SELECT of the number of all rows, which tells whether the first of several has left any to the others.
+    """
 
     selects: tuple[Select, ...]
+    count: str = ""
 
     @classmethod
     def of(cls, dialect: Dialect, terms: Sequence[str], source: Selects) -> Statement:
@@ -75,7 +81,10 @@ class Statement:
         Args:
             row: gives the one row of a SELECT.
         """
-        answers = [each.answer(row(each.sql)) for each in self.selects]
+        first, *others = self.selects
+        answers = [first.answer(row(first.sql))]
+        if others and answers[0][0] != first.dialect.total(row(self.count)):
+            answers += [each.answer(row(each.sql)) for each in others]
         counts, sums = zip(*answers, strict=True)
         return sum(counts), [sum(each) for each in zip(*sums, strict=True)]
 
@@ -107,10 +116,13 @@ def compiled(statistic: Statistic, rows: Rows, dialect: Dialect, cells: CellSour
     check_expressible(statistic, rows)
     source, mapped = Selects(cells.subquery(rows)), RowMap(rows, dialect)
     if isinstance(statistic, Moment):
-        parts = cells.split(rows, near) if (near := mapped.near()) else None
+        ends = mapped.near()
+        parts = cells.split(rows, ends) if ends else None
         if parts is None:
             return _moment(mapped, [(mapped.integers(source), 1)])
-        return _moment(mapped, [(mapped.doubled(Selects(parts[0])), 2), (mapped.integers(Selects(parts[1])), 1)])
+        near, far = map(Selects, parts)
+        count = source.statement(["COUNT(*)"], dialect)
+        return _moment(mapped, [(mapped.doubled(near), 2), (mapped.integers(far), 1)], count)
     if isinstance(statistic, RowSum):
         return _row_sum(statistic, mapped, mapped.integers(source))
     if isinstance(statistic, NormHistogram):
@@ -132,7 +144,7 @@ def check_expressible(statistic: Statistic, rows: Rows) -> None:
         raise DataError(f"rows of more than {most} coordinates are not {how} inside a database. {rest}")
 
 
-def _moment(mapped: RowMap, sources: Sequence[tuple[Selects, int]]) -> Compiled:
+def _moment(mapped: RowMap, sources: Sequence[tuple[Selects, int]], count: str = "") -> Compiled:
     """The moment of lattice rows, which are in disjoint sources, each with an integer that they are multiplied by."""
     dialect, rows = mapped.dialect, mapped.rows
     dim = rows.known_dim
@@ -146,7 +158,7 @@ def _moment(mapped: RowMap, sources: Sequence[tuple[Selects, int]]) -> Compiled:
             Select.of(dialect, [*terms, *firsts], source, [unit**2] * len(terms) + [unit] * len(firsts))
             for source, unit in sources
         ]
-        statements.append(Statement(tuple(selects)))
+        statements.append(Statement(tuple(selects), count))
 
     def parts(count: int, answers: Sequence[Sequence[int]]) -> Parts:
         total: IntArray = np.zeros((rows.width, rows.width), dtype=object)
