@@ -69,7 +69,7 @@ def integers_are_same(seed: int, wild: float, types: dict[str, str]) -> None:
     with connected("duckdb", "") as connection:
         load(connection, "duckdb", cells, types_of(rows) | types)
         back = connection.execute("FROM people").fetchnumpy()
-        array = {name: np.ma.filled(np.ma.asarray(back[name], dtype=float), math.nan) for name in types}
+        array: dict[str, Any] = {name: np.ma.filled(np.ma.asarray(back[name], float), math.nan) for name in types}
         expected = of_arrays(as_arrays(cells, rows) | array, rows, [dp.Moment()])
         assert expected == of_engine(dp.table(connection, "people"), rows, [dp.Moment()], tested=seed % 4 == 0), seed
 
@@ -140,8 +140,12 @@ GENERATED = "CREATE TABLE source (y DOUBLE, x0 DOUBLE AS (y), {rest})"
 def test_what_one_select_reads(kind: str, selects: list[int]) -> None:
     """Two would not surely read the same rows; or nothing is gained."""
     names = [f"x{at}" for at in range(3 if kind == "few columns" else 12)]
-    said: dict[str, Any] = {"person": {"person": "who", "contributions": 1}, "norm": {"norm": 1.0}}.get(kind, {})
-    said |= {"about": [0.1] * 12} if kind == "about" else {}
+    promises: dict[str, dict[str, Any]] = {
+        "person": {"person": "who", "contributions": 1},
+        "norm": {"norm": 1.0},
+        "about": {"about": [0.1] * 12},
+    }
+    said = promises.get(kind, {})
     rows = dp.Rows(columns=[dp.Column(name, -1, 1) for name in names], neighbors="add-remove", **said)
     cells: dict[str, list[Any]] = {name: [0.5, 7.0] for name in names} | {"who": ["a", "b"]}
     with connected("duckdb", "") as connection:
