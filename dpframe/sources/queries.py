@@ -8,6 +8,7 @@ that draws a sample, or reads a table that others write to, does not. The number
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib import import_module
@@ -43,7 +44,8 @@ def query(sql: str, database: Any = None, *, push: bool = False, order: Sequence
         sql: one SELECT.
         database: the path of a DuckDB database, which is opened for reading only, or a connection. Without one the
             query can read files, as in ``select * from 'visits/*.parquet'``. The query gets a connection of its own,
-            which does not see temporary tables and registered objects: pass ``connection.sql(...)`` for these. With
+            which does not see temporary tables and registered objects: pass ``connection.sql(...)`` for these. A name
+            that another schema has as well needs its schema, since the search path is not that of the caller's. With
             ``push`` it may be a connection of psycopg (PostgreSQL) too.
         push: whether the database computes the statistics of the rows, in exact integers, instead of sending the rows;
             see :func:`dpframe.table`.
@@ -94,6 +96,7 @@ def open_query(request: Query, columns: Declared, size: int) -> Opened:
 
 def _bound(connection: Any, request: Query, columns: Declared, size: int) -> Opened:
     statement = one_select(connection, request.sql)
+    check_shared(connection, request.database, request.sql)
     why = "DuckDB cannot answer the query on this database; what is temporary or registered needs connection.sql(...)"
     relation = attempt(partial(connection.sql, statement), why)
     return open_relation(relation, columns, size)
@@ -105,6 +108,51 @@ def one_select(connection: Any, sql: str) -> Any:
     if [each.type.name for each in statements] != ["SELECT"]:
         raise DataError("a query must be one SELECT, which changes nothing; this is something else, or more than one.")
     return statements[0]
+
+
+ONE_NAME = re.compile(r'"((?:[^"]|"")*)"|([^".]+)')
+
+
+def check_shared(connection: Any, database: Any, sql: str) -> None:
+    """Refuse a query in which the name of a table may be that of another one to the caller than to our connection,
+    which has neither the temporary tables nor the search path of the caller's."""
+    if not is_a(database, *CONNECTION):
+        return
+    try:
+        names = connection.get_table_names(sql, qualified=True)
+    except Exception:  # what cannot be bound is refused when it is bound
+        return
+    for name in sorted(names):
+        if (found := ONE_NAME.fullmatch(name)) is not None:
+            _check_shared(connection, database, (found[1] or found[2]).replace('""', '"'))
+
+
+def _check_shared(connection: Any, database: Any, name: str) -> None:
+    if is_temporary(database, name):
+        raise DataError(
+            f"{name!r} is a temporary table or view, which no other connection sees. Make one that is not, or pass "
+            "connection.sql(...)."
+        )
+    ((places,),) = connection.execute(
+        "SELECT COUNT(*) FROM (SELECT table_name AS name FROM duckdb_tables() "
+        "UNION ALL SELECT view_name AS name FROM duckdb_views()) WHERE LOWER(name) = LOWER(?)",
+        [name],
+    ).fetchall()
+    if places > 1:
+        raise DataError(
+            f"more than one schema has a table or view {name!r}; name its schema in the query, or its database as well."
+        )
+
+
+def is_temporary(database: Any, name: str) -> bool:
+    """Whether the caller has a temporary table of this name; to us it is the name of another table, or of none."""
+    if not is_a(database, *CONNECTION):
+        return False
+    try:
+        database.sql(f"SELECT * FROM temp.main.{_quoted(name)}")  # bound, not run
+    except Exception:
+        return False
+    return True
 
 
 def connect(database: Any) -> Any:

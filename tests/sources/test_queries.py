@@ -103,6 +103,24 @@ def test_a_name_that_needs_quotes(connection: Any) -> None:
     assert plan.run({name: table()["age"]}, insecure_seed=7)["moment"] == plan.run(asked, insecure_seed=7)["moment"]
 
 
+@pytest.mark.parametrize("push", [False, True])
+@pytest.mark.parametrize("made", ["temp table people", 'temp view "a ""b"""', "table other.people"])
+def test_a_name_of_another_table_to_the_caller(connection: Any, watch: Watch, made: str, *, push: bool) -> None:
+    """The query runs on a connection of its own, without the caller's temporary tables and search path."""
+    connection.execute("create schema other")
+    connection.execute(f"create {made} as select 1.0::double as age, 'F' as sex")
+    connection.execute("use other")
+    asked = dp.query(
+        f"with c as (select 1) select * from {made.split(' ', 2)[-1].removeprefix('other.')}, c", connection, push=push
+    )
+    check_refused(
+        watch, lambda: ONE_PASS.run(asked), dp.DataError, ("temporary" if "temp" in made else "more than one schema",)
+    )
+    clear = dp.query("with people as (select * from memory.main.people) select * from people", connection, push=push)
+    expected = ONE_PASS.run(table(), insecure_seed=7)["moment"]
+    assert (expected == ONE_PASS.run(clear, insecure_seed=7)["moment"]).all()
+
+
 REFUSED: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "absent": (lambda c: dp.query("select age from people", c), ("the query has no column 'sex'; of",)),
     "dates": (

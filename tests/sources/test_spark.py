@@ -206,8 +206,8 @@ def test_the_sql_that_is_written_for_spark_gives_the_same_integers(spark: Any, n
         for age, count, flag, place in zip(ages, counts, flags, places, strict=True)
     ]
     for statistic in (dp.Moment(), NormHistogram(edges=[0.5, 1.0]), ColumnHistogram(column="age", edges=[20, 30])):
-        work = compiled(statistic, rows, dialect, source.subquery)
-        answers = [each.answer(tuple(own.sql(each.sql).collect()[0])) for each in work.statements]
+        work = compiled(statistic, rows, dialect, source)
+        answers = [each.answer(lambda sql: tuple(own.sql(sql).collect()[0])) for each in work.statements]
         parts = work.parts(answers[0][0], [sums for _, sums in answers])
         found = {name: np.asarray(part).ravel().tolist() for name, part in parts.items()}
         assert self_test.expected(statistic, rows, table) == found

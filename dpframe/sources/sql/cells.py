@@ -8,6 +8,7 @@ the same integers; or, in a table that has rows in an order of its own, the firs
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
 import attrs
 
@@ -21,6 +22,29 @@ from dpframe.spec.rows import Rows
 NUMBERS = ("float", "integer", "exact", "truth")
 MOST_LEVEL = 2**53
 
+Ends = Mapping[int, tuple[float, float]]
+"""The least and the largest cell of columns, by their places among those that are mapped."""
+
+
+class CellSource(Protocol):
+    """Where statements read cells c0, c1, …"""
+
+    def subquery(self, rows: Rows) -> str:
+        """The cells of the rows that count."""
+
+    def split(self, rows: Rows, near: Ends) -> tuple[str, str] | None:
+        """The cells of the rows between all of these ends, and those of the other rows; None if all rows are to be read
+        by one SELECT, because two of them may find others, or the engine would prove nothing."""
+
+
+def split(dialect: Dialect, near: Ends, named: Mapping[int, tuple[str, Field]]) -> tuple[str, str] | None:
+    """The conditions of the two parts of a split."""
+    found = [dialect.within(*named[at], *ends) for at, ends in near.items()]
+    if None in found:
+        return None
+    together = " AND ".join(map(str, found))
+    return f" WHERE {together}", f" WHERE ({together}) IS NOT TRUE"
+
 
 @attrs.frozen
 class Cells:
@@ -32,6 +56,7 @@ class Cells:
         fields: its columns, by name.
         order: the names of columns that order the rows of a person.
         row_number: the engine's own column by which the rows of the table are ordered; None if there is none.
+        is_stored: whether two SELECTs read the same rows.
     """
 
     dialect: Dialect
@@ -39,18 +64,28 @@ class Cells:
     fields: Mapping[str, Field]
     order: tuple[str, ...] = ()
     row_number: str | None = None
+    is_stored: bool = False
 
-    def subquery(self, rows: Rows) -> str:
-        """The cells c0, c1, … of the rows that count."""
+    def subquery(self, rows: Rows, where: str = "") -> str:
+        """The cells c0, c1, … of the rows that count; without ``person=`` of those that meet a condition."""
         columns = declared(rows)
         cells = [f"{self._cell(column)} AS c{at}" for at, column in enumerate(columns) if not _is_person(column)]
         if rows.person is None:
-            return f"(SELECT {', '.join(cells)} FROM {self.source} AS t)"
+            return f"(SELECT {', '.join(cells)} FROM {self.source} AS t{where})"
         who, known = self.dialect.id_cell(self._named(rows.person), self.fields[rows.person])
         by = f"ROW_NUMBER() OVER (PARTITION BY {who} ORDER BY {', '.join(self._order(columns))})"
         numbered = f"(SELECT {', '.join(cells)}, {by} AS n FROM {self.source} AS t WHERE {known})"
         names = ", ".join(f"c{at}" for at in range(len(cells)))
         return f"(SELECT {names} FROM {numbered} AS p WHERE n <= {rows.contributions})"
+
+    def split(self, rows: Rows, near: Ends) -> tuple[str, str] | None:
+        """The cells of rows near their ranges, and those of the others."""
+        if not self.is_stored or rows.person is not None:
+            return None
+        names = [column.name for column in rows.columns or ()]
+        named = {at: (self._named(names[at]), self.fields[names[at]]) for at in near}
+        parts = split(self.dialect, near, named)
+        return parts and (self.subquery(rows, parts[0]), self.subquery(rows, parts[1]))
 
     def _order(self, columns: Declared) -> list[str]:
         if not self.order and self.row_number is not None:

@@ -105,6 +105,11 @@ class Dialect:
         low_, high_ = self.number(low), self.number(high)
         return [f"WHEN {cell} < {low_} THEN {low_}", f"WHEN {cell} > {high_} THEN {high_}"], cell
 
+    def within(self, cell: str, field: Field, low: float, high: float) -> str | None:
+        """The condition that a cell of a numeric column is a number from low to high; None for an engine or a column
+        for which it would prove nothing (`RowMap.near`)."""
+        return None
+
     def word_cell(self, cell: str) -> str:
         """The cell of a column of text; two of them are equal only if all their bytes are."""
         return cell

@@ -6,10 +6,13 @@ Rules of engines that no plan runs in were taken from their documentation, or ar
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
+
+import numpy as np
 
 from dpframe.sources.sql.dialect import MAGIC, Dialect, Field, halved
 
@@ -68,6 +71,17 @@ class DuckDB(Dialect):
         """By functions of which DuckDB knows what range they give, whatever is in the column. So it can prove that no
         product and no sum overflows, checks none and adds in 64 bits, which takes less time."""
         return [], f"LEAST(GREATEST({cell}, {self.number(low)}), {self.number(high)})"
+
+    def within(self, cell: str, field: Field, low: float, high: float) -> str | None:
+        """In the type of the column, whose statistics decide it where they can. Otherwise it is tested, and then DuckDB
+        knows the range of the column, which it would not if a cast of the column were compared."""
+        if field.kind in ("integer", "truth"):
+            return f"{cell} BETWEEN {max(math.ceil(low), -(2**63))} AND {min(math.floor(high), 2**63)}"
+        if field.kind != "float":
+            return None
+        kind: type[np.floating] = np.float32 if field.type_name == "float" else np.float64
+        ends = [f"CAST({str(end)!r} AS {field.type_name})" for end in _inside(low, high, kind)]
+        return f"{cell} BETWEEN {ends[0]} AND {ends[1]}"
 
     def word_cell(self, cell: str) -> str:
         """As bytes, whatever the collation of the column."""
@@ -252,6 +266,18 @@ class SparkSQL(Dialect):
     def sums(self, term: str) -> tuple[str, ...]:
         """Of DECIMAL."""
         return (f"SUM(CAST({term} AS DECIMAL(20, 0)))",)
+
+
+def _inside(low: float, high: float, kind: type[np.floating]) -> tuple[float, float]:
+    """The first and the last finite number of a type between two doubles."""
+    most = float(np.finfo(kind).max)
+    low, high = max(low, -most), min(high, most)
+    first, last = kind(low), kind(high)
+    if float(first) < low:
+        first = np.nextafter(first, kind(np.inf))
+    if float(last) > high:
+        last = np.nextafter(last, kind(-np.inf))
+    return float(first), float(last)
 
 
 def _escaped(text: str, quote: str = "'") -> str:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpframe.errors import DataError
-from dpframe.sources.opened import is_a
-from dpframe.sources.queries import CONNECTION, connect, one_select
+from dpframe.sources.queries import check_shared, connect, is_temporary, one_select
 from dpframe.sources.sql.dialect import Field
 from dpframe.sources.sql.dialects import DuckDB
 from dpframe.sources.sql.engine import Engine, check_not_shadowed
@@ -65,6 +64,7 @@ class DuckDBEngine(Engine):
         check_not_shadowed((str(name) for (name,) in own), FUNCTIONS)
         if self.sql is not None:
             one_select(self._connection, self.sql)
+            check_shared(self._connection, self._database, self.sql)
         else:
             self._check_name()
         relation = self._connection.sql(f"SELECT * FROM {self.source} AS t")
@@ -74,32 +74,25 @@ class DuckDBEngine(Engine):
     def _check_name(self) -> None:
         """Refuse the name of no table or view, which DuckDB would take for that of a file or a variable; and that of
         several, since our connection does not have the search path of the caller's."""
-        *owners, name = (part.casefold() for part in self.parts or ())
-        found = self._connection.execute(
+        places = self._named(
             "SELECT database_name, schema_name, table_name FROM duckdb_tables() "
             "UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views()"
-        ).fetchall()
-        places = [
-            (database, schema)
-            for database, schema, named in found
-            if named.casefold() == name and set(owners) <= {database.casefold(), schema.casefold()}
-        ]
-        if not owners and self._is_temporary():
+        )
+        if self.parts is not None and len(self.parts) == 1 and is_temporary(self._database, self.parts[0]):
             raise DataError("it is a temporary table or view, which no other connection sees. Make one that is not.")
         if not places:
             raise DataError("there is no such table or view.")
         if len(places) > 1:
             raise DataError("more than one schema has such a table or view; name its schema, or its database as well.")
 
-    def _is_temporary(self) -> bool:
-        """Whether the caller has a temporary table of this name; to us it is the name of another table, or of none."""
-        if not is_a(self._database, *CONNECTION):
-            return False
-        try:
-            self._database.sql(f"SELECT * FROM temp.main.{self.source}")  # bound, not run
-        except Exception:
-            return False
-        return True
+    def _named(self, sql: str) -> list[tuple[Any, ...]]:
+        """Of rows that begin with a database, a schema and a name: those of ours, without regard to case."""
+        *owners, name = (part.casefold() for part in self.parts or ())
+        return [
+            row
+            for row in self._connection.execute(sql).fetchall()
+            if row[2].casefold() == name and set(owners) <= {row[0].casefold(), row[1].casefold()}
+        ]
 
     def row_number(self) -> str | None:
         """The number of a row in a table of DuckDB, in the order in which rows were inserted."""
@@ -110,6 +103,17 @@ class DuckDBEngine(Engine):
         except Exception:  # a view has none
             return None
         return "rowid"
+
+    def is_stored(self) -> bool:
+        """A table of DuckDB without generated columns, which may call random(); old versions do not tell which are."""
+        columns = self.parts and self._named(
+            "SELECT table_catalog, table_schema, table_name, is_generated FROM information_schema.columns "
+            "WHERE (table_catalog, table_schema, table_name) IN "
+            "(SELECT (database_name, schema_name, table_name) FROM duckdb_tables())"
+        )
+        if not columns or any(generated != "NEVER" for *_, generated in columns):
+            return False
+        return not self.is_outside(f"SELECT * FROM {self.source}")
 
     def is_outside(self, sql: str) -> bool:
         """By the plan before it is optimized: what is left of a plan later may depend on cells."""

@@ -45,6 +45,10 @@ class Engine(Redacted, ABC):
         """The engine's own column by which the rows of the table are ordered; None if there is none."""
         return None
 
+    def is_stored(self) -> bool:
+        """Whether two SELECTs of one transaction surely read the same rows: those of a table, nothing computed."""
+        return False
+
     @abstractmethod
     def is_outside(self, sql: str) -> bool:
         """Whether a SELECT reads what no transaction of this database covers, such as a file; it is not run."""

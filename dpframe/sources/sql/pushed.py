@@ -17,6 +17,7 @@ from dpframe.sources.opened import Meter, Opened, check_names, declared, is_pani
 from dpframe.sources.sql import self_test
 from dpframe.sources.sql.cells import Cells
 from dpframe.sources.sql.engine import Engine
+from dpframe.sources.sql.row_map import RowMap
 from dpframe.sources.sql.statements import Compiled, check_expressible, compiled
 from dpframe.spec.rows import Rows
 
@@ -95,7 +96,7 @@ class Pushed(Redacted):
         if absent := [name for name in self._order if name not in dict(found)]:
             raise DataError(f"{engine.where} has no column {absent[0]!r}, which order= names.")
         number = engine.row_number() if rows.person is not None and not self._order else None
-        cells = Cells(engine.dialect, engine.source, dict(found), self._order, number)
+        cells = Cells(engine.dialect, engine.source, dict(found), self._order, number, engine.is_stored())
         cells.check(rows, engine.where)
         engine.check_select(_all(cells, rows))
         return cells
@@ -104,10 +105,10 @@ class Pushed(Redacted):
         dialect, asked = self._engine.dialect, 0
         same = [1] == list(self._engine.row(self_test.conversions(dialect)))
         for statistic, own in (each for given in statistics for each in self_test.assumed(given, rows)):
-            table = self_test.tried(own)
-            made_up = self_test.in_sql(table, dialect, own)
-            work = compiled(statistic, own, dialect, lambda _, made_up=made_up: made_up)  # type: ignore[misc]
-            asked += len(work.statements)
+            is_split = self._cells.is_stored and own.person is None
+            table = self_test.tried(own, (RowMap(own, dialect).near() or {}) if is_split else {})
+            work = compiled(statistic, own, dialect, self_test.MadeUp(table, dialect, is_split))
+            asked += sum(len(each.selects) for each in work.statements)
             _, parts = self._answered(work)
             found = {name: np.asarray(part).ravel().tolist() for name, part in parts.items()}
             same &= found == self_test.expected(statistic, own, table)
@@ -135,12 +136,13 @@ class Pushed(Redacted):
         if not self._begun:
             self._engine.begin()
             self._begun = True
-            if dict(self._engine.fields()) != self._cells.fields:
+            same = dict(self._engine.fields()) == self._cells.fields
+            if not same or (self._cells.is_stored and not self._engine.is_stored()):
                 raise DataError(f"{self._engine.where} has other columns, or other types, than when it was checked.")
             self._check_inside(rows)
         totals, found, counts = Totals(statistics, rows), {}, set()
         for statistic in statistics:
-            work = compiled(statistic, rows, self._engine.dialect, self._cells.subquery)
+            work = compiled(statistic, rows, self._engine.dialect, self._cells)
             count, found[statistic] = self._answered(work)
             counts.add(count)
         meter.rows = self._agreed(counts)
@@ -150,7 +152,7 @@ class Pushed(Redacted):
 
     def _answered(self, work: Compiled) -> tuple[int, Parts]:
         """The number of rows that contribute, and the parts of a statistic."""
-        answers = [each.answer(self._engine.row(each.sql)) for each in work.statements]
+        answers = [each.answer(self._engine.row) for each in work.statements]
         count = self._agreed({count for count, _ in answers})
         return count, work.parts(count, [sums for _, sums in answers])
 

@@ -19,6 +19,7 @@ import numpy as np
 from dpframe import lattice
 from dpframe.lattice import FloatArray
 from dpframe.reading.linear_map import integer_matrix
+from dpframe.sources.sql.cells import Ends
 from dpframe.sources.sql.dialect import Dialect, halved
 from dpframe.sources.sql.selects import Selects
 from dpframe.spec.columns import Category, Column
@@ -32,6 +33,10 @@ MOST_LINEAR_DIM = 1 << 7
 
 LARGEST = 1 << 26
 """Coordinates are rounded to at most this many lattice steps. One that is cut makes its row very long, as it was."""
+
+
+MOST_FACTOR = 46_340
+"""The largest integer whose square is below 2³¹."""
 
 
 @attrs.frozen
@@ -65,10 +70,16 @@ class RowMap:
 
     def conditions(self) -> list[str]:
         """Which rows contribute: those without a missing cell that has no public value."""
-        needed = [(f"c{at}", each) for at, each in enumerate(self.rows.columns or ()) if each.missing is None]
-        numbers = [cell for cell, column in needed if not isinstance(column, Category)]
-        levels = [f"{cell} IS NOT NULL" for cell, column in needed if isinstance(column, Category)]
-        return [*(self.dialect.are_finite(numbers) if numbers else ()), *levels]
+        numbers = self._needed(Column)
+        return [*(self.dialect.are_finite(numbers) if numbers else ()), *self._known_levels()]
+
+    def _known_levels(self) -> list[str]:
+        return [f"{cell} IS NOT NULL" for cell in self._needed(Category)]
+
+    def _needed(self, kind: type[Column | Category]) -> list[str]:
+        """The cells without which a row contributes nothing."""
+        columns = enumerate(self.rows.columns or ())
+        return [f"c{at}" for at, each in columns if isinstance(each, kind) and each.missing is None]
 
     def _coordinates(self, cells: Selects, scale: float, *, exact: bool) -> Coordinates:
         """The coordinates of the rows that contribute.
@@ -109,10 +120,7 @@ class RowMap:
             value = f"CASE {' '.join(branches)} ELSE {value} END"
         if column.missing is not None:
             value = f"CASE WHEN {self.dialect.is_finite(cell)} THEN {value} ELSE {number(column.missing)} END"
-        if middle != 0.0:
-            value = f"({value} - {number(middle)})"
-        if per_unit != 1.0:
-            value = f"({value} * {number(per_unit)})"
+        value = self._placed(value, middle, per_unit)
         first, last = (column.low - middle) * per_unit, (column.high - middle) * per_unit
         beyond = first < low or last > high
         if beyond and (exact or [round(each * scale) for each in (first, last, low, high)] != _twice(low, high, scale)):
@@ -121,6 +129,15 @@ class RowMap:
                 f"THEN {number(high)} ELSE {value} END"
             )
         return value, max(abs(low), abs(high)) * scale
+
+    def _placed(self, value: str, middle: float, *factors: float) -> str:
+        """(value − middle), multiplied by one factor after the other."""
+        if middle != 0.0:
+            value = f"({value} - {self.dialect.number(middle)})"
+        for factor in factors:
+            if factor != 1.0:
+                value = f"({value} * {self.dialect.number(factor)})"
+        return value
 
     def _levels(
         self, cell: str, column: Category, shift: FloatArray, rate: FloatArray, scale: float
@@ -215,6 +232,56 @@ class RowMap:
         items = [f"{dialect.rounded(f'({dialect.as_double(step)} * f)')} AS q{at}" for at, step in enumerate(steps)]
         return self.selected(items, found)
 
+    # -- rows near their ranges ----------------------------------------------------------------------------------------
+
+    def near(self) -> Ends | None:
+        """For each column of numbers, by its place, the ends between which cells are near its range: those of which
+        `doubled` computes no factor above `MOST_FACTOR`. None if the ends of the range itself could give a larger one,
+        or if rows may have to be shortened."""
+        rows, sizes = self.rows, self.sizes()
+        if rows.norm is not None or rows.is_moved or 2 * max(sizes) > MOST_FACTOR:
+            return None
+        scale, found, first = lattice.steps_per_unit(rows.known_dim, rows.length), {}, 0
+        for at, column in enumerate(rows.columns or ()):
+            if isinstance(column, Column):
+                middle, per_unit = column.affine()
+                away = (MOST_FACTOR - sizes[first] - 1) / (per_unit * scale)
+                found[at] = middle - away, middle + away
+            first += len(column.labels)
+        return found
+
+    def doubled(self, cells: Selects) -> Selects:
+        """The lattice rows times two, q0, q1, …, of cells between the ends of `near`; no row has to be shortened.
+
+        Coordinates are rounded before they are clipped, to the integers a and b of the ends of the range: the map
+        increases, so the integer is the same. Of an integer k that is clipped to [a, b], the double is
+        |k − a| − |k − b| + a + b, which takes less time than LEAST and GREATEST, and of which DuckDB knows the range.
+
+        A product with a power of two is exact, unless its result is so small that it is rounded to 0 afterwards. So
+        the product with the number of steps in a length of one can be combined with it.
+        """
+        scale = lattice.steps_per_unit(self.rows.known_dim, self.rows.length)
+        shift, rate = self.rows.affine
+        steps: list[str] = []
+        twice: list[str] = []
+        for at, column in enumerate(self.rows.columns or ()):
+            here = slice(len(steps), len(steps) + len(column.labels))
+            if isinstance(column, Column):
+                middle, per_unit = column.affine()
+                factors = (per_unit * scale,) if math.frexp(per_unit)[0] == 0.5 else (per_unit, scale)
+                steps.append(self.dialect.rounded(self._placed(f"c{at}", middle, *factors)))
+                low, high = _ends(column, scale)
+                both = f"ABS(k{here.start} - ({low})) - ABS(k{here.start} - ({high}))"
+                twice.append(f"({both})" if low == -high else f"({both} + ({low + high}))")
+                continue
+            for value, size in self._levels(f"c{at}", column, shift[here], rate[here], scale):
+                twice.append(f"(2 * k{len(steps)})")
+                steps.append(self._rounded_within(value, size, scale, LARGEST))
+        found = self.selected([f"{step} AS k{at}" for at, step in enumerate(steps)], cells, self._known_levels())
+        return self.selected([f"{each} AS q{at}" for at, each in enumerate(twice)], found)
+
+    # -- sizes ---------------------------------------------------------------------------------------------------------
+
     def sizes(self) -> list[int]:
         """How large each integer of a lattice row can be, from the ranges of the promise alone."""
         if self.rows.norm is not None or self.rows.is_moved:
@@ -260,6 +327,11 @@ class RowMap:
         """Columns that are computed once."""
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         return source.then(items, f"{where}{self.dialect.fence if fence else ''}")
+
+
+def _ends(column: Column, scale: float) -> list[int]:
+    """The lattice integers of the ends of a range."""
+    return [round(each * scale) for each in column.map(np.array([column.low, column.high]))[:, 0].tolist()]
 
 
 def _twice(low: float, high: float, scale: float) -> list[int]:

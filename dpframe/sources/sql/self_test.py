@@ -20,6 +20,7 @@ from dpframe import lattice
 from dpframe.interfaces import Statistic
 from dpframe.reading.totals import accumulate
 from dpframe.reading.under import Under
+from dpframe.sources.sql.cells import Ends, split
 from dpframe.sources.sql.dialect import Dialect, Field
 from dpframe.spec.columns import Category, Column
 from dpframe.spec.refs import Ref
@@ -43,8 +44,13 @@ def assumed(statistic: Statistic, rows: Rows) -> list[tuple[Statistic, Rows]]:
     return [(statistic, attrs.evolve(rows, **given, norm=norm)) for norm in norms]
 
 
-def tried(rows: Rows) -> Table:
-    """Rows of cells: numbers, and the places of levels."""
+def tried(rows: Rows, near: Ends) -> Table:
+    """Rows of cells: numbers, and the places of levels.
+
+    Args:
+        rows: the promise.
+        near: between which ends every second row is, by the places of columns; see `CellSource.split`.
+    """
     columns, random = rows.columns or (), np.random.default_rng(1)
     count = max(24, min(CELLS // max(len(columns), 1), 96))
     found = [_cells(column, rows, at, count, random) for at, column in enumerate(columns)]
@@ -53,6 +59,10 @@ def tried(rows: Rows) -> Table:
         for place, column in enumerate(columns):
             if at % 4 and column.missing is None and (row[place] is None or not math.isfinite(row[place] or 0.0)):
                 row[place] = 0.0 if isinstance(column, Category) else column.high
+        for place, (low, high) in near.items() if at % 2 else ():
+            cell, column = row[place], columns[place]
+            if isinstance(column, Column) and (cell is None or not low <= cell <= high):
+                row[place] = column.high
     return table
 
 
@@ -76,8 +86,37 @@ def _cells(
     return [cells[(5 * at + 3 * place) % len(cells)] for at in range(count)]
 
 
-def in_sql(table: Table, dialect: Dialect, rows: Rows) -> str:
-    """The rows as a subquery with the cells c0, c1, …"""
+@attrs.frozen
+class MadeUp:
+    """Made-up rows as a source of cells.
+
+    Args:
+        table: the rows.
+        dialect: the engine's SQL.
+        is_stored: whether the rows are split as those of the table will be.
+    """
+
+    table: Table
+    dialect: Dialect
+    is_stored: bool = False
+
+    def subquery(self, rows: Rows) -> str:
+        """The cells of all rows."""
+        return _in_sql(self.table, self.dialect, rows)
+
+    def split(self, rows: Rows, near: Ends) -> tuple[str, str] | None:
+        """The cells of rows near their ranges, and those of the others."""
+        if not self.is_stored:
+            return None
+        field = Field("float", self.dialect.double.casefold())
+        parts = split(self.dialect, near, {at: (f"c{at}", field) for at in near})
+        return parts and (
+            _in_sql(self.table, self.dialect, rows, parts[0]),
+            _in_sql(self.table, self.dialect, rows, parts[1]),
+        )
+
+
+def _in_sql(table: Table, dialect: Dialect, rows: Rows, where: str = "") -> str:
     is_number = [isinstance(column, Column) for column in rows.columns or ()]
 
     def written(cell: float | None, number: bool) -> str:
@@ -87,7 +126,7 @@ def in_sql(table: Table, dialect: Dialect, rows: Rows) -> str:
 
     values = ", ".join(f"({', '.join(map(written, row, is_number))})" for row in table)
     names = ", ".join(f"c{at}" for at in range(len(is_number)))
-    return f"(WITH made({names}) AS (VALUES {values}) SELECT * FROM made)"
+    return f"(WITH made({names}) AS (VALUES {values}) SELECT * FROM made{where})"
 
 
 def expected(statistic: Statistic, rows: Rows, table: Table) -> dict[str, list[int]]:

@@ -18,6 +18,7 @@ from dpframe.interfaces import Statistic
 from dpframe.lattice import IntArray
 from dpframe.reading.private_data import Parts
 from dpframe.reading.under import Under
+from dpframe.sources.sql.cells import CellSource
 from dpframe.sources.sql.dialect import Dialect
 from dpframe.sources.sql.row_map import MOST_DIM, MOST_LINEAR_DIM, RowMap
 from dpframe.sources.sql.selects import Selects
@@ -30,31 +31,62 @@ Answer = tuple[int, list[int]]
 
 
 @attrs.frozen
-class Statement:
-    """One SELECT of sums.
+class Select:
+    """One SELECT of the number of rows and of sums.
 
     Args:
         sql: its text.
         dialect: the engine's SQL.
-        width: the number of columns of a sum.
+        units: the integers that the sums are to be divided by.
     """
 
     sql: str
     dialect: Dialect
-    width: int
+    units: Sequence[int]
 
     @classmethod
-    def of(cls, dialect: Dialect, terms: Sequence[str], source: Selects) -> Statement:
+    def of(cls, dialect: Dialect, terms: Sequence[str], source: Selects, units: Sequence[int] = ()) -> Select:
         """The sums of terms over rows."""
         columns = [part for term in terms for part in dialect.sums(term)]
-        return cls(source.statement(["COUNT(*)", *columns], dialect), dialect, len(dialect.sums("1")))
+        return cls(source.statement(["COUNT(*)", *columns], dialect), dialect, units or [1] * len(terms))
 
     def answer(self, row: Sequence[object]) -> Answer:
         """What the engine answered, as integers."""
         count, *parts = row
-        width = self.width
-        sums = [self.dialect.total(parts[at : at + width]) for at in range(0, len(parts), width)]
-        return self.dialect.total([count]), sums
+        width = len(self.dialect.sums("1"))
+        sums = (self.dialect.total(parts[at : at + width]) for at in range(0, len(parts), width))
+        return self.dialect.total([count]), [found // unit for found, unit in zip(sums, self.units, strict=True)]
+
+
+@attrs.frozen
+class Statement:
+    """The sums of all rows.
+
+    Args:
+        selects: SELECTs of disjoint rows, together of all that contribute.
+        count: a SELECT of the number of all rows, which tells whether the first of several has left any to the others.
+    """
+
+    selects: tuple[Select, ...]
+    count: str = ""
+
+    @classmethod
+    def of(cls, dialect: Dialect, terms: Sequence[str], source: Selects) -> Statement:
+        """The sums of terms over rows, by one SELECT."""
+        return cls((Select.of(dialect, terms, source),))
+
+    def answer(self, row: Callable[[str], Sequence[object]]) -> Answer:
+        """What the engine answers, as integers.
+
+        Args:
+            row: gives the one row of a SELECT.
+        """
+        first, *others = self.selects
+        answers = [first.answer(row(first.sql))]
+        if others and answers[0][0] != first.dialect.total(row(self.count)):
+            answers += [each.answer(row(each.sql)) for each in others]
+        counts, sums = zip(*answers, strict=True)
+        return sum(counts), [sum(each) for each in zip(*sums, strict=True)]
 
 
 @attrs.frozen
@@ -70,21 +102,27 @@ class Compiled:
     parts: Callable[[int, Sequence[Sequence[int]]], Parts]
 
 
-def compiled(statistic: Statistic, rows: Rows, dialect: Dialect, cells: Callable[[Rows], str]) -> Compiled:
+def compiled(statistic: Statistic, rows: Rows, dialect: Dialect, cells: CellSource) -> Compiled:
     """A statistic of the rows of a table.
 
     Args:
         statistic: the statistic, with its references resolved.
         rows: the promise of the plan.
         dialect: the engine's SQL.
-        cells: gives the subquery of the cells of a promise.
+        cells: the cells of the table.
     """
     if isinstance(statistic, Under):
         return compiled(statistic.statistic, statistic.rows, dialect, cells)
     check_expressible(statistic, rows)
-    source, mapped = Selects(cells(rows)), RowMap(rows, dialect)
+    source, mapped = Selects(cells.subquery(rows)), RowMap(rows, dialect)
     if isinstance(statistic, Moment):
-        return _moment(mapped, mapped.integers(source))
+        ends = mapped.near()
+        parts = cells.split(rows, ends) if ends else None
+        if parts is None:
+            return _moment(mapped, [(mapped.integers(source), 1)])
+        near, far = map(Selects, parts)
+        count = source.statement(["COUNT(*)"], dialect)
+        return _moment(mapped, [(mapped.doubled(near), 2), (mapped.integers(far), 1)], count)
     if isinstance(statistic, RowSum):
         return _row_sum(statistic, mapped, mapped.integers(source))
     if isinstance(statistic, NormHistogram):
@@ -106,7 +144,8 @@ def check_expressible(statistic: Statistic, rows: Rows) -> None:
         raise DataError(f"rows of more than {most} coordinates are not {how} inside a database. {rest}")
 
 
-def _moment(mapped: RowMap, source: Selects) -> Compiled:
+def _moment(mapped: RowMap, sources: Sequence[tuple[Selects, int]], count: str = "") -> Compiled:
+    """The moment of lattice rows, which are in disjoint sources, each with an integer that they are multiplied by."""
     dialect, rows = mapped.dialect, mapped.rows
     dim = rows.known_dim
     factors = [f"q{i}" if size**2 < 2**31 else dialect.as_wide(f"q{i}") for i, size in enumerate(mapped.sizes())]
@@ -114,8 +153,12 @@ def _moment(mapped: RowMap, source: Selects) -> Compiled:
     statements = []
     for number, pairs in enumerate(tiles):
         terms = [f"{factors[i]} * {factors[i]}" if i == j else f"q{i} * q{j}" for i, j in pairs]
-        terms += [f"q{i}" for i in range(dim)] if rows.center and number == 0 else []
-        statements.append(Statement.of(dialect, terms, source))
+        firsts = [f"q{i}" for i in range(dim)] if rows.center and number == 0 else []
+        selects = [
+            Select.of(dialect, [*terms, *firsts], source, [unit**2] * len(terms) + [unit] * len(firsts))
+            for source, unit in sources
+        ]
+        statements.append(Statement(tuple(selects), count))
 
     def parts(count: int, answers: Sequence[Sequence[int]]) -> Parts:
         total: IntArray = np.zeros((rows.width, rows.width), dtype=object)

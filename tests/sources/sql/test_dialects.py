@@ -40,8 +40,9 @@ def test_statements_can_be_parsed(dialect: Dialect, said: dict[str, Any]) -> Non
     rows = dp.Rows(columns=COLUMNS, neighbors="replace", center=True, person="who", contributions=2, **said)
     cells = Cells(dialect, dialect.quoted("people"), FIELDS, ("age",))
     for statistic in STATISTICS:
-        for statement in compiled(statistic, rows, dialect, cells.subquery).statements:
-            (parsed,) = sqlglot.parse(statement.sql, read=dialect.name)
+        for statement in compiled(statistic, rows, dialect, cells).statements:
+            (select,) = statement.selects
+            (parsed,) = sqlglot.parse(select.sql, read=dialect.name)
             assert "select" == parsed.key
             inner = {each.alias for each in parsed.find_all(sqlglot.exp.CTE)}
             assert {"people"} == {table.name for table in parsed.find_all(sqlglot.exp.Table)} - inner

@@ -87,8 +87,8 @@ def test_duckdb_proves_that_nothing_overflows_whatever_a_column_holds(missing: f
     with connected("duckdb", "") as connection:
         load(connection, "duckdb", cells)
         source = Cells(DIALECTS["duckdb"], "people", {"x": Field("float", "double"), "y": Field("integer", "bigint")})
-        (statement,) = compiled(dp.Moment(), rows, DIALECTS["duckdb"], source.subquery).statements
-        ((_, shown),) = connection.execute(f"EXPLAIN {statement.sql}").fetchall()
+        (statement,) = compiled(dp.Moment(), rows, DIALECTS["duckdb"], source).statements
+        ((_, shown),) = connection.execute(f"EXPLAIN {statement.selects[0].sql}").fetchall()
         sums = re.findall(r"\bsum\w*", shown)
         assert ["sum_no_overflow"] * 5 == sums
 
