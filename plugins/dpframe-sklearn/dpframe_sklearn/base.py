@@ -115,8 +115,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             rows, found = self._checked(X, y)
             return self._run(rows, found, person), found
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
 
     def _run(self, X: Matrix, y: Matrix | Vector | None, person: Any) -> dp.Result:
