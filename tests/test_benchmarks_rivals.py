@@ -284,6 +284,8 @@ def test_the_truth_has_no_error_and_a_multiple_of_it_a_known_one() -> None:
 
 def test_a_made_up_table_gives_a_line_for_every_method_and_task(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "EPSILONS", (1.0,))
+    monkeypatch.setattr(tables, "LOST", 0.0)  # every task counts as lost
+    monkeypatch.setattr(tables, "MORE_SEEDS", 1)
     table = RealTable(name="made up", rows=made_up(8, 300), target=TARGET, shared=True)
     with progress("tables", Console(file=io.StringIO())) as bar:
         cells = list(tables._cells(table, range(1, 3), bar))
@@ -300,5 +302,9 @@ def test_a_made_up_table_gives_a_line_for_every_method_and_task(monkeypatch: pyt
         assert won + lost <= len(cells)
         if row.what.endswith(f": {tables.PLAIN}"):
             assert (1.0, 1.0) == (row.figures["ratio"], row.figures["worst"])
+    again = [row for cell in cells for row in tables._again(cell)]
+    assert [f"{task}: adaptive, {cell.name}, again" for cell in cells for task in TASKS] == [row.what for row in again]
+    first = cells[0].again
+    assert again[0].figures["ratio"] == first[tables.ADAPTIVE][COVARIANCE] / first[tables.PLAIN][COVARIANCE]
     details = list(tables._details(cells))
     assert len(cells) * len(cells[0].medians) == len(details)
