@@ -28,6 +28,21 @@ def test_the_contour_agrees_with_the_series(point: float) -> None:
         assert not expected.overlaps(contour * (1 + arb(PLANTED)))
 
 
+@pytest.mark.parametrize("share", [0.0, 0.4, 0.8, 1.0])
+def test_one_bound_holds_for_all_points_of_a_contour(share: float) -> None:
+    floats = [300.0, 290.0, 250.0, 40.0, 39.0, 20.0, 5.0, 0.0]
+    nodes = [rational(Fraction(x)) for x in floats]
+    with ctx.workprec(160):
+        contour = Contour.of([arb(node) for node in nodes], floats, 0.5, 160)
+        point = contour.first + share * (contour.last - contour.first)
+        assert contour.covers(point)
+        found = contour.at(arb(point))
+        expected = Exponentials(nodes, 3, 160).at(arb(point), [(0, 3)])[0]
+        assert expected.overlaps(found)
+        assert found.rel_accuracy_bits() > 140
+        assert not expected.overlaps(found * (1 + arb(PLANTED)))
+
+
 @pytest.mark.parametrize("point", [1.0, 0.3])
 def test_a_contour_for_fewer_nodes_is_one_with_factors_less(point: float) -> None:
     floats = [300.0, 290.0, 250.0, 40.0, 39.0, 20.0, 5.0, 0.0]
