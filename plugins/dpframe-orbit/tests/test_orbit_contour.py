@@ -28,6 +28,37 @@ def test_the_contour_agrees_with_the_series(point: float) -> None:
         assert not expected.overlaps(contour * (1 + arb(PLANTED)))
 
 
+@pytest.mark.parametrize("share", [0.0, 0.4, 0.8, 1.0])
+def test_one_bound_holds_for_all_points_of_a_contour(share: float) -> None:
+    floats = [300.0, 290.0, 250.0, 40.0, 39.0, 20.0, 5.0, 0.0]
+    nodes = [rational(Fraction(x)) for x in floats]
+    with ctx.workprec(160):
+        contour = Contour.of([arb(node) for node in nodes], floats, 0.5, 160)
+        point = contour.first + share * (contour.last - contour.first)
+        assert contour.covers(point)
+        found = contour.at(arb(point))
+        expected = Exponentials(nodes, 3, 160).at(arb(point), [(0, 3)])[0]
+        assert expected.overlaps(found)
+        assert found.rel_accuracy_bits() > 140
+        assert not expected.overlaps(found * (1 + arb(PLANTED)))
+
+
+def test_rules_that_are_coarse_err_by_no_more_than_their_bounds() -> None:
+    """With so few points that errors are seen, which are then at most a tenth of the bounds, and not far below."""
+    rng, shares = np.random.default_rng(0), []
+    for bits in (-16, -8, 0, 10) * 6:
+        floats = np.sort(rng.uniform(0.0, 10.0 ** rng.uniform(0.0, 3.3), int(rng.integers(2, 14))))[::-1]
+        nodes = [rational(Fraction(x - floats[-1])) for x in floats.tolist()]
+        with ctx.workprec(200):
+            below = [arb(node - nodes[0]) for node in nodes]
+            contour = Contour.of(below, [float(node) for node in below], float(rng.uniform(0.2, 0.6)), bits)
+            for point in (contour.first, contour.last):
+                found = contour.at(arb(point)) * (arb(nodes[0]) * arb(point)).exp()
+                expected = Exponentials(nodes, 1, 200).at(arb(point), [(0, 1)])[0]
+                shares.append(float((abs(found.mid() - expected.mid()) / found.rad()).mid()))
+    assert 1e-3 < max(shares) < 0.1
+
+
 @pytest.mark.parametrize("point", [1.0, 0.3])
 def test_a_contour_for_fewer_nodes_is_one_with_factors_less(point: float) -> None:
     floats = [300.0, 290.0, 250.0, 40.0, 39.0, 20.0, 5.0, 0.0]

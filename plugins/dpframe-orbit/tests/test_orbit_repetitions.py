@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
+import dpframe.plugin as dp
 from dpframe.testing import seeded
 from dpframe_orbit import direct
 from dpframe_orbit.direct import Target, Work, draw_integers, draw_rows
@@ -106,8 +106,8 @@ def test_work_is_padded_to_public_numbers(monkeypatch: pytest.MonkeyPatch) -> No
 class Extreme(LazyUniforms):
     """Uniforms within 2⁻⁶⁴ of 0 or of 1, but for every third."""
 
-    def __init__(self, *arguments: Any, **words: int) -> None:
-        super().__init__(*arguments, **words)
+    def __init__(self, random: dp.Random, count: int, *, words: int) -> None:
+        super().__init__(random, count, words=words)
         self.first = self.first.copy()
         self.first[0::3, 0], self.first[1::3, 0] = 0, 2**64 - 1
 
