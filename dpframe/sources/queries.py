@@ -45,7 +45,7 @@ def query(sql: str, database: Any = None, *, push: bool = False, order: Sequence
         database: the path of a DuckDB database, which is opened for reading only, or a connection. Without one the
             query can read files, as in ``select * from 'visits/*.parquet'``. The query gets a connection of its own,
             which does not see temporary tables and registered objects: pass ``connection.sql(...)`` for these. A name
-            that another schema has as well needs its schema, since the search path is not that of the caller's. With
+            that several schemas have needs its schema where the connection has a search path, or a schema in use. With
             ``push`` it may be a connection of psycopg (PostgreSQL) too.
         push: whether the database computes the statistics of the rows, in exact integers, instead of sending the rows;
             see :func:`dpframe.table`.
@@ -138,9 +138,11 @@ def _check_shared(connection: Any, database: Any, name: str) -> None:
         "UNION ALL SELECT view_name AS name FROM duckdb_views()) WHERE LOWER(name) = LOWER(?)",
         [name],
     ).fetchall()
-    if places > 1:
+    path = "SELECT current_setting('search_path')"
+    if places > 1 and database.sql(path).fetchall() != connection.sql(path).fetchall():
         raise DataError(
-            f"more than one schema has a table or view {name!r}; name its schema in the query, or its database as well."
+            f"more than one schema has a table or view {name!r}, and the search path of this connection is not that of "
+            "a run. Name its schema in the query, or its database as well."
         )
 
 

@@ -44,7 +44,8 @@ class Dialect:
     """Whether a plan can run in this engine; if not, `docs/explanation/sql.md` says what its SQL relies on."""
     double: ClassVar[str] = "DOUBLE PRECISION"
     integer: ClassVar[str] = "BIGINT"
-    """Of coordinates, at most 2²⁶ in size, and of products of two coordinates of one lattice row, below 2³¹."""
+    """Of coordinates, at most 2²⁶ in size, and of products of two coordinates of one lattice row, or of two of its
+    doubles (`RowMap.doubled`), below 2³¹."""
     wide: ClassVar[str] = "BIGINT"
     """Of sums of squares, below 2⁶³, and of squares of coordinates whose ranges allow 2³¹ and more."""
     fence: ClassVar[str] = ""

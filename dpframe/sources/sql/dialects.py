@@ -24,7 +24,8 @@ class DuckDB(Dialect):
     """DuckDB: a cast of a double to an integer rounds to the nearest, ties to even; sums of integers have 128 bits.
 
     Products of two different coordinates are INTEGERs: rows have at most length 2¹⁶, so such a product is below 2³¹
-    (2|ab| ≤ a² + b² ≤ 2³², with equality only for a² = 2³¹, which no integer satisfies). DuckDB checks for overflow.
+    (2|ab| ≤ a² + b² ≤ 2³², with equality only for a² = 2³¹, which no integer satisfies). The factors of
+    `RowMap.doubled` are at most 46340. DuckDB checks for overflow.
     """
 
     name = "duckdb"

@@ -105,6 +105,21 @@ def test_columns_of_other_types() -> None:
         assert of_arrays(array, rows, [dp.Moment()]) == found
 
 
+def test_the_widest_and_the_narrowest_ranges() -> None:
+    kinds = ["bigint", "real", *["double"] * 6]
+    spans = [1e140, 1e130, 1e139, 2.0**465, 2.0**-465, 1e-139, 1e-140, 1.0]
+    columns = [dp.Column(f"x{at}", -span, span, missing=0.0) for at, span in enumerate(spans)]
+    rows = dp.Rows(columns=columns, neighbors="add-remove")
+    cells: dict[str, list[Any]] = {f"x{at}": [0.0, span, -span / 2, span * 0.7, None] for at, span in enumerate(spans)}
+    cells["x0"], cells["x1"] = [2**62, -(2**63), 3, None, 0], [3e38, -1e-40, 0.0, math.nan, 2.0]
+    array = as_arrays(cells, rows)
+    array["x1"] = array["x1"].astype(np.float32)
+    with connected("duckdb", "") as connection:
+        load(connection, "duckdb", cells, dict(zip(cells, kinds, strict=True)))
+        found = of_engine(dp.table(connection, "people"), rows, [dp.Moment()], tested=True)
+    assert of_arrays(array, rows, [dp.Moment()]) == found
+
+
 @pytest.fixture
 def selects(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of rows of all SELECTs of sums."""
