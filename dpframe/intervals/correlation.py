@@ -4,7 +4,8 @@ A correlation ρ is kept if some covariance and variances (x, a, b) with x = ρ�
 released ones, in the metric of their joint normal law: the likelihood-ratio test of ρ, whatever the variances are. The
 ends of the interval are the extremes of x/√(ab) over that ellipsoid. For given a and b the extremes of x are explicit,
 so that a search in two dimensions remains, which is done for all pairs of columns at once. Where the ellipsoid reaches
-a variance of zero, an end is at −1 or 1; where it reaches it with both signs of x, nothing is known.
+a variance of zero, an end is at −1 or 1; where it reaches it with both signs of x, nothing is known. If a released
+variance is negative, distances are compared with that of the nearest variances that are possible.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class CorrelationLaw(Law):
     def interval(self, confidence: float, *, sampled: bool = False) -> Interval:
         rows, columns = np.triu_indices(self.of.dim, 1)
         z = quantile((1 + confidence) / 2, 2 * self.of.shape)
-        low, high = extremes(*self._joint(rows, columns, sampled), z)
+        values, joint = self._joint(rows, columns, sampled)
+        low, high = extremes(values, joint * (1 + beyond(values, joint) / z**2)[:, None, None], z)
         ends = []
         for found in (low, high):
             matrix = np.eye(self.of.dim)
@@ -109,6 +111,19 @@ class CorrelationLaw(Law):
             for other, (k, l) in enumerate(places):  # noqa: E741 - the indices of two entries
                 joint[:, one, other] = c[i, k] * c[j, l] + c[i, l] * c[j, k]
         return joint / max(self.of.count or 1.0, 1.0)
+
+
+def beyond(values: FloatArray, joint: FloatArray) -> FloatArray:
+    """The squared distance of released variances from what is possible, in deviations; 0 where both are positive.
+
+    A likelihood ratio compares with the likeliest of the possible matrices, which are all at least that far.
+
+    Args:
+        values: the covariance and both variances, for each pair of columns.
+        joint: their 3 × 3 covariances.
+    """
+    noise = np.maximum(np.diagonal(joint, axis1=1, axis2=2)[:, 1:], np.finfo(float).tiny)
+    return np.asarray((np.square(np.minimum(values[:, 1:], 0.0)) / noise).sum(axis=1))
 
 
 def extremes(values: FloatArray, joint: FloatArray, z: float) -> tuple[FloatArray, FloatArray]:
