@@ -58,7 +58,8 @@ def test_a_value_without_a_law_says_so() -> None:
     reason = "how far a direction is off depends on the gap between eigenvalues, which 'bingham' does not release."
     assert f"its error is not known: {reason}" in " ".join(str(result).split())
     assert "intervals" not in result.to_dict()
-    assert {"direction": f"its error is not known: {reason}"} == result.to_dict()["without_interval"]
+    known = "It is known if an earlier step released k + 1 of them: spectrum=dp.ref(...)."
+    assert {"direction": f"its error is not known: {reason} {known}"} == result.to_dict()["without_interval"]
     with pytest.raises(dp.PlanError, match="the error of 'direction' is not known: how far a direction is off"):
         result.interval("direction")
 
