@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from pathlib import Path
 
 from threadpoolctl import threadpool_info
+
+from benchmarks import processes
 
 PACKAGES = ("dpframe", "dpframe-gaussian", "numpy", "scipy", "cryptography", "python-flint")
 
@@ -42,37 +44,30 @@ def _processor() -> str:
     return platform.processor() or "unknown"
 
 
-def load_meter() -> Callable[[], float]:
+def load_meter(servers: Callable[[], Iterable[int]] = list) -> Callable[[], float]:
     """Start metering; the returned function gives the share of the machine that went to others since then.
 
-    Others are all processes but this one and its children, and the host where the machine is virtual. The share is zero
-    where the system does not tell.
+    Others are all processes but this one, those that it started, and servers that take part; and the host where the
+    machine is virtual. The share is zero where the system does not tell.
+
+    Args:
+        servers: gives the processes of servers that take part.
     """
-    before = _ticks()
+    before = _ticks(servers())
 
     def share() -> float:
-        total, busy, own = (now - then for now, then in zip(_ticks(), before, strict=True))
+        total, busy, own = (now - then for now, then in zip(_ticks(servers()), before, strict=True))
         return max(busy - own, 0.0) / total if total > 0 else 0.0
 
     return share
 
 
-def _ticks() -> tuple[float, float, float]:
-    """Processor time in ticks so far: of all cores, of it busy, and of that for this process and its children."""
+def _ticks(servers: Iterable[int]) -> tuple[float, float, float]:
+    """Processor time in ticks so far: of all cores, of it busy, and of that for what is measured."""
     stat = Path("/proc/stat")
     if not stat.exists():
         return 0.0, 0.0, 0.0
     user, nice, system, idle, wait, *rest = map(int, stat.read_text(encoding="utf-8").split("\n", 1)[0].split()[1:9])
     busy = user + nice + system + sum(rest)
-    finished = sum(os.times()[:4]) * os.sysconf("SC_CLK_TCK")
-    return float(busy + idle + wait), float(busy), finished + sum(_child_ticks(child) for child in _children())
-
-
-def _children() -> list[str]:
-    """The running children of the main thread, which starts all there are."""
-    return Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="utf-8").split()
-
-
-def _child_ticks(child: str) -> int:
-    fields = Path(f"/proc/{child}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12])  # user and system time
+    own = sum(os.times()[:4]) + processes.seconds({*processes.descendants(), *servers})
+    return float(busy + idle + wait), float(busy), own * processes.TICKS

@@ -162,6 +162,7 @@ def _growth(turns: Turns, scratch: Path) -> Iterator[Row]:
 def _measured(turns: Turns, place: Place) -> Iterator[Row]:
     things: dict[str, Measured] = {}
     wall: Wall = {}
+    turns.servers = place.processes
     for count, dim in place.sizes:
         turns.progress.says(f"{place.name}: making {count:,} × {dim}")
         data, plan = place.make(count, dim), _plan(dim)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import attrs
 
@@ -56,6 +56,7 @@ class Turns:
         quick: whether fewer seeds will do where errors are measured.
         rounds: how many were counted so far.
         disturbed: how many of them were not quiet, patience being at an end.
+        servers: gives the processes of servers that take part in what is measured.
     """
 
     progress: Progress
@@ -63,6 +64,7 @@ class Turns:
     quick: bool = False
     rounds: int = 0
     disturbed: int = 0
+    servers: Callable[[], Iterable[int]] = list
 
     def medians(self, things: Mapping[str, Measured], repetitions: int) -> dict[str, float]:
         """Median seconds of each, over that many rounds in which all take turns, after one that is not counted."""
@@ -71,7 +73,7 @@ class Turns:
             thing()
         kept: list[dict[str, float]] = []
         while len(kept) < repetitions:
-            start, others = time.monotonic(), load_meter()
+            start, others = time.monotonic(), load_meter(self.servers)
             batch = self._batch(things, repetitions - len(kept), start, others)
             quiet = others() <= QUIET
             if not quiet and self.patience > 0:
@@ -104,7 +106,7 @@ class Turns:
         self.progress.says("waiting for other processes")
         quiet = False
         while self.patience > 0 and not quiet:
-            others = load_meter()
+            others = load_meter(self.servers)
             time.sleep(WINDOW)
             self.patience -= WINDOW
             quiet = others() <= QUIET
