@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 ACCURACY = 96  # bits of an entry of the pattern
 WORDS = 3  # of a uniform of the pattern or of a phase that are read at first
 LOOKS, ROOM = 4, 16  # looks are padded to LOOKS per free entry, and ROOM: more than any draw was seen to need
-TERMS = 384 * 34, 384 * 4  # and the work for them to as much as that of 384·(34 + 4k) terms of series per free entry
+TERMS = 384 * 37, 384 * 4  # and the work for them to as much as that of 384·(37 + 4k) terms of series per free entry
 MOST = 8  # times the first precision that a row is tried at
 LARGEST = 768  # bits of accuracy: bounds on errors are floats, which do not underflow up to there
 

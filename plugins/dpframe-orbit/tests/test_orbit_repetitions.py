@@ -95,7 +95,7 @@ def test_work_is_padded_to_public_numbers(monkeypatch: pytest.MonkeyPatch) -> No
     entries = rank * (dim - rank)
     padded = spent()
     assert [4 * entries + 16] * 3 == [work.looks for work in padded]
-    wanted = 384 * (34 + 4 * rank) * entries
+    wanted = 384 * (37 + 4 * rank) * entries
     assert all(wanted <= work.terms < wanted + size for work in padded)
     monkeypatch.setattr(direct, "_pad", lambda *arguments: None)
     plain = spent()
