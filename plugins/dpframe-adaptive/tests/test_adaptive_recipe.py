@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dpframe.plugin as dp
+from dpframe.testing import seeded
 from dpframe_adaptive import ColumnScales, RegressionScales
 from dpframe_adaptive.recipe import SCALED
 
@@ -243,3 +244,23 @@ def test_refused(rows: dict[str, Any], parameters: dict[str, Any], words: str) -
 def test_a_fixed_level_is_refused() -> None:
     with pytest.raises(dp.PlanError, match="takes weight=, not level="):
         plan(level=1.0)
+
+
+@pytest.mark.parametrize(("neighbors", "rows_moved"), [("add-remove", 1), ("replace", 2)])
+def test_a_draw_from_an_orbit_turns_directions_farther_than_laplace_noise(neighbors: str, rows_moved: int) -> None:
+    """By √(εg/(d + 1)r²), here 2. Means of 300 draws have deviations of 4 percent: false alarms are below 1e-6."""
+    dim, draws, gap = 6, 300, 4 * 7 * rows_moved
+    moment = np.diag(np.array([10 + gap, *[10] * (dim - 1)], dtype=np.int64) << 32)  # r = 2¹⁶
+    rows = dp.Rows(norm=1.0, neighbors=neighbors, dim=dim)
+    data = dp.PrivateData(rows, statistics={dp.Moment(): {"moment": moment}})
+
+    def lost(name: str, **parameters: Any) -> float:
+        mechanism = dp.release("value", name, **parameters).action
+        assert isinstance(mechanism, dp.Mechanism)
+        values = [mechanism.release(data, 1.0, seeded(seed)).array for seed in range(draws)]
+        return float(np.mean([1 - np.linalg.eigh(value)[1][0, -1] ** 2 for value in values]))
+
+    orbit, laplace = lost("orbit", spectrum=[1.0]), lost("matrix-laplace")
+    assert orbit == pytest.approx((dim - 1) * rows_moved / (2 * gap), rel=0.25)
+    assert laplace == pytest.approx((dim - 1) * (dim + 1) * rows_moved**2 / (2 * gap**2), rel=0.4)
+    assert laplace < 0.5 * orbit
