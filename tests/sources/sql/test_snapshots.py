@@ -13,6 +13,7 @@ import pytest
 
 import dpframe.plugin as dp
 from dpframe.sources import open_source
+from dpframe.sources.sql.duckdb import DuckDBEngine
 from dpframe.sources.sql.postgres import PostgresEngine
 from dpframe.sources.sql.pushed import Pushed
 from dpframe.sources.sql.statements import Statement
@@ -21,7 +22,9 @@ from tests.support.databases import as_arrays, connected, load, run
 from tests.support.ledgers import NAME, kinds, make
 from tests.support.refusals import SECRETS
 
-pytest.importorskip("duckdb")
+duckdb = pytest.importorskip("duckdb")
+
+split_only = pytest.mark.skipif(duckdb.__version__ < "2", reason="before DuckDB 2.0 no table is split")
 
 PLAN = dp.Plan(
     rows=dp.Rows(columns=[dp.Column("x", 0, 10), dp.Column("y", 0, 10)], neighbors="add-remove", norm=dp.ref("radius")),
@@ -134,6 +137,46 @@ def test_a_connection_that_drops_between_statements(
     assert ["reserved", "failed"] == kinds(ledger)
     shown = "".join(traceback.format_exception(error))
     assert [] == [secret for secret in (*SECRETS, "pg_terminate", "server closed") if secret in shown]
+
+
+def closing(monkeypatch: pytest.MonkeyPatch, after: int) -> list[str]:
+    """Close the connection of DuckDB after so many statements about people; gives those that were asked."""
+    asked: list[str] = []
+    real = DuckDBEngine.row
+
+    def row(engine: DuckDBEngine, sql: str) -> Any:
+        if "people" in sql:
+            if len(asked) == after:
+                engine._connection.close()
+            asked.append(sql)
+        return real(engine, sql)
+
+    monkeypatch.setattr(DuckDBEngine, "row", row)
+    return asked
+
+
+@pytest.mark.parametrize("columns", [2, pytest.param(9, marks=split_only)])
+def test_a_connection_of_duckdb_that_closes_between_statements(
+    columns: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Between two passes, and between two SELECTs of one pass over eight columns and more."""
+    ledger = make(tmp_path / "budget.db")
+    rows = dp.Rows(columns=[dp.Column(f"x{at}", 0, 10) for at in range(columns)], neighbors="add-remove")
+    releases = [dp.release("moment", "gaussian")]
+    if columns == 2:
+        rows, releases = PLAN.rows, list(PLAN.steps)
+    plan = dp.Plan(rows=rows, budget=dp.Budget(epsilon=1.0, delta=1e-6), steps=releases)
+    cells = CELLS if columns == 2 else {f"x{at}": [1.0, 2.0, 1234.5678] for at in range(columns)}
+    with connected("duckdb", "") as connection:
+        load(connection, "duckdb", cells)
+        asked = closing(monkeypatch, after=1)
+        with pytest.raises(dp.ReleaseFailed) as caught:
+            plan.run(dp.table(connection, "people"), ledger=ledger, dataset=NAME)
+    assert 2 == len(asked)
+    assert ["radius"][: columns == 2] == list(caught.value.result or {})
+    assert ["reserved", "failed"] == kinds(ledger)
+    shown = "".join(traceback.format_exception(caught.value))
+    assert [] == [secret for secret in SECRETS if secret in shown]
 
 
 def test_an_error_of_the_engine_shows_no_cell(postgres: str) -> None:
