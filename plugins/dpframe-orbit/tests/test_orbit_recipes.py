@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -175,17 +176,21 @@ def test_directions_of_another_length_are_refused() -> None:
         )
 
 
-def test_a_low_rank_part_about_a_released_center_of_a_hundred_columns() -> None:
-    """Algorithm 2 on a table with a mean far from zero: what is released is about the center, and of rank k."""
-    dim, k = 100, 5
+@pytest.mark.parametrize("dim", [100, pytest.param(200, marks=pytest.mark.long)])
+def test_a_low_rank_part_about_a_released_center_of_many_columns(dim: int) -> None:
+    """Algorithm 2 on a table with a mean far from zero: what is released is about the center, and of rank k.
+
+    Rows are longer by √d, so that as many times d² of them lose the same share.
+    """
+    k, wider = 5, dim / 100
     rng = np.random.default_rng(0)
     deviations = 0.1 * np.concatenate([np.linspace(4.0, 2.0, k), np.ones(dim - k)])
-    values = np.clip(0.3 + deviations * rng.standard_normal((20_000, dim)), -1.0, 1.0)
+    values = np.clip(0.3 + deviations * rng.standard_normal((int(20_000 * wider**2), dim)), -1.0, 1.0)
     plan = dp.Plan(
         rows=dp.Rows(
             columns=[dp.Column(f"x{i}", -1, 1) for i in range(dim)],
             neighbors="add-remove",
-            norm=3.0,
+            norm=3.0 * math.sqrt(wider),
             about=dp.ref("center"),
         ),
         budget=dp.Budget(epsilon=4.0, delta=1e-6),
